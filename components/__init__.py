@@ -1,0 +1,1 @@
+"""The steps of a pipeline, one folder each: ingest to report."""

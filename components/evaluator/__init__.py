@@ -1,0 +1,1 @@
+"""Metrics, slices, baselines and the gate that blesses a model."""

@@ -1,0 +1,1 @@
+"""Examples to batches: the one tf.data chain for training and the one for evaluation."""

@@ -1,0 +1,1 @@
+"""Publishes a blessed model atomically under an increasing version number."""

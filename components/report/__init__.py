@@ -1,0 +1,1 @@
+"""The model card and the HTML report of a run."""

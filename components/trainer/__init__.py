@@ -1,0 +1,1 @@
+"""Training: strategy, precision, optimizer, loop, callbacks and the TFX run function."""

@@ -1,0 +1,37 @@
+"""TrainingConfig: everything about learning except the data and the model."""
+
+from typing import Annotated, Literal
+
+import pydantic
+
+from models.base_config import StrictConfig
+
+PositiveInt = Annotated[int, pydantic.Field(gt=0)]
+
+
+class OptimizerConfig(StrictConfig):
+    """The optimizer and its schedule."""
+
+    name: Literal["adamw", "sgd"] = "adamw"
+    learning_rate: Annotated[float, pydantic.Field(gt=0.0)] = 1e-3
+    weight_decay: Annotated[float, pydantic.Field(ge=0.0)] = 1e-4
+    global_clipnorm: Annotated[float, pydantic.Field(gt=0.0)] | None = 1.0
+
+
+class ScheduleConfig(StrictConfig):
+    """The learning rate over the run; steps are derived from the total."""
+
+    name: Literal["constant", "linear", "cosine", "one_cycle"] = "cosine"
+    warmup_share: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.05
+
+
+class TrainingConfig(StrictConfig):
+    """The training of a recipe."""
+
+    num_epochs: PositiveInt
+    global_batch_size: PositiveInt
+    optimizer: OptimizerConfig = OptimizerConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    precision: Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"] = "auto"
+    label_smoothing: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.0
+    steps_per_execution: PositiveInt = 32

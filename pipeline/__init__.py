@@ -1,0 +1,1 @@
+"""What runs and where: recipes, the DAG, the runners and the command line."""

@@ -1,0 +1,1 @@
+"""Runners: where the DAG of `pipeline.dag` is executed."""

@@ -1,0 +1,1 @@
+"""Keras model to versioned SavedModel: signatures, preprocessing and manifest."""
