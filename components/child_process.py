@@ -1,0 +1,36 @@
+"""Starts child processes that cannot outlive their parent."""
+
+import ctypes
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# From linux/prctl.h: the signal that a process gets when its parent dies.
+PR_SET_PDEATHSIG = 1
+
+
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Starts `command` so that the kernel kills it when this process dies, even by `kill -9`.
+
+    The tie is to the calling thread: call it from a thread that lives as long as the child should. On
+    systems other than Linux the child is started without the tie.
+
+    Args:
+        command: The program and its arguments.
+        **options: Further options of `subprocess.Popen`, but not `preexec_fn`.
+    """
+    return subprocess.Popen(command, preexec_fn=_tie_to_parent(), **options)
+
+
+def _tie_to_parent() -> Callable[[], None] | None:
+    if sys.platform != "linux":
+        return None
+    # Loaded here, because the child may not load libraries between fork and exec.
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def tie() -> None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+    return tie

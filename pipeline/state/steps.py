@@ -1,0 +1,99 @@
+"""The table of steps: for each node of the DAG, what its result depends on.
+
+It is the one place that says so. The DAG's node ids are these names; `fingerprints` turns the table into
+digests; `kerasline explain` reads it to say why a step would run.
+"""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Step:
+    """One node of the DAG.
+
+    Attributes:
+        name: The node's id.
+        title: What the step does, in two or three words, for people.
+        recipe_keys: Dotted recipe keys whose values the step reads; a key stands for all below it.
+        run_keys: Keys of the run config that change the step's result.
+        code: Dotted modules or packages whose code, with all it imports from this project, the step runs.
+        upstream: Names of the steps whose results it reads.
+        reads_source: True if the step reads the bytes of the data source.
+    """
+
+    name: str
+    title: str
+    recipe_keys: tuple[str, ...] = ()
+    run_keys: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    upstream: tuple[str, ...] = ()
+    reads_source: bool = False
+
+
+# Files that every step depends on, because they decide what is handed to it.
+SHARED_CODE = ("pipeline/dag.py",)
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        name="ingest",
+        title="Read the data",
+        recipe_keys=("data", "seed"),
+        code=("components.ingest",),
+        reads_source=True,
+    ),
+    Step(name="statistics", title="Describe the data", upstream=("ingest",)),
+    Step(name="schema", title="Derive the schema", upstream=("statistics",)),
+    Step(name="validation", title="Look for anomalies", upstream=("statistics", "schema")),
+    Step(
+        name="validation_gate",
+        title="Check the data",
+        recipe_keys=("data.label",),
+        upstream=("ingest", "statistics", "validation"),
+    ),
+    Step(
+        name="trainer",
+        title="Train the model",
+        recipe_keys=("seed", "task", "data.image", "data.label", "input", "model", "training"),
+        run_keys=("strategy",),
+        code=("components.trainer", "components.input_pipeline", "models", "serving.export"),
+        upstream=("ingest", "schema", "validation_gate"),
+    ),
+    Step(name="baseline", title="Find the last good model"),
+    Step(
+        name="evaluator",
+        title="Measure the model",
+        recipe_keys=("data.label", "evaluation"),
+        code=("components.evaluator",),
+        upstream=("ingest", "trainer"),
+    ),
+    Step(
+        name="evaluation_gate",
+        title="Judge the model",
+        recipe_keys=("data.label", "evaluation"),
+        code=("components.evaluator",),
+        upstream=("evaluator",),
+    ),
+    Step(
+        name="model_check",
+        title="Serve it once",
+        recipe_keys=("data.image", "data.label"),
+        code=("components.model_check",),
+        upstream=("ingest", "trainer"),
+    ),
+    Step(
+        name="publisher",
+        title="Publish the model",
+        recipe_keys=("name",),
+        code=("components.publisher",),
+        upstream=("trainer", "evaluation_gate", "model_check"),
+    ),
+    Step(
+        name="report",
+        title="Write the report",
+        recipe_keys=("name", "description", "schema_version"),
+        code=("components.report",),
+        upstream=("statistics", "trainer", "evaluator", "publisher"),
+    ),
+)
+
+BY_NAME: dict[str, Step] = {step.name: step for step in STEPS}
