@@ -1,0 +1,47 @@
+"""Reads a SavedModel's signatures from its file, without loading the model."""
+
+import pathlib
+from collections.abc import Mapping
+
+import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+
+# The loader's own bookkeeping, not something to call.
+_INIT_SIGNATURE = "__saved_model_init_op"
+
+
+def read_signatures(model_dir: pathlib.Path) -> Mapping[str, meta_graph_pb2.SignatureDef]:
+    """Returns the signatures by name of the graph tagged `serve`.
+
+    Raises:
+        ValueError: If the folder holds no SavedModel, or none with the tag `serve`.
+    """
+    graph = _read_serving_graph(model_dir)
+    return {
+        name: signature
+        for name, signature in graph.signature_def.items()
+        if name != _INIT_SIGNATURE
+    }
+
+
+def tensor_spec(info: meta_graph_pb2.TensorInfo) -> tf.TensorSpec:
+    """Returns the shape and dtype that a signature declares for one tensor."""
+    return tf.TensorSpec(tf.TensorShape(info.tensor_shape), tf.as_dtype(info.dtype))
+
+
+def _read_serving_graph(model_dir: pathlib.Path) -> meta_graph_pb2.MetaGraphDef:
+    path = model_dir / "saved_model.pb"
+    try:
+        saved_model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    except OSError as error:
+        raise ValueError(
+            f"A SavedModel folder must hold a readable saved_model.pb. Received: path={path}, "
+            f"error={error}."
+        ) from error
+    for graph in saved_model.meta_graphs:
+        if set(graph.meta_info_def.tags) == {"serve"}:
+            return graph
+    tags = [sorted(graph.meta_info_def.tags) for graph in saved_model.meta_graphs]
+    raise ValueError(
+        f"A SavedModel must hold a graph tagged 'serve'. Received: path={path}, tags={tags}."
+    )
