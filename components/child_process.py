@@ -14,8 +14,8 @@ PR_SET_PDEATHSIG = 1
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     """Starts `command` so that the kernel kills it when this process dies, even by `kill -9`.
 
-    The tie is to the calling thread: call it from a thread that lives as long as the child should. On
-    systems other than Linux the child is started without the tie.
+    The tie is to the calling thread: call it from a thread that lives as long as the child should.
+    On systems other than Linux the child is started without the tie.
 
     Args:
         command: The program and its arguments.

@@ -13,7 +13,7 @@ class StrictConfig(pydantic.BaseModel):
     tuples and integers become floats where the field says so, and nothing else is converted.
     """
 
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

@@ -1,6 +1,9 @@
 """Recipe (what is learned) and RunConfig (where it runs)."""
 
-from typing import Literal
+import re
+from typing import Literal, Self
+
+import pydantic
 
 from components.evaluator.config import EvaluationConfig
 from components.ingest.config import DataConfig
@@ -8,6 +11,8 @@ from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
 from models.base_config import StrictConfig
 from models.config import ModelConfig
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 
 
 class Recipe(StrictConfig):
@@ -23,6 +28,26 @@ class Recipe(StrictConfig):
     model: ModelConfig
     training: TrainingConfig
     evaluation: EvaluationConfig
+
+    @pydantic.model_validator(mode="after")
+    def _name_suits_folders(self) -> Self:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(
+                "name must be 1 to 50 lower-case letters, digits, _ or -, and start with a letter, "
+                f"because folders and pipelines are named by it. Received: name = {self.name!r}."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _translation_leaves_some_image(self) -> Self:
+        image, limit = self.data.image, min(self.data.image.height_px, self.data.image.width_px)
+        if self.input.augment.max_translation_px >= limit:
+            raise ValueError(
+                "input.augment.max_translation_px must be less than the image's shorter side. "
+                f"Received: max_translation_px = {self.input.augment.max_translation_px}, "
+                f"data.image = {image.height_px} x {image.width_px} px. Lower it."
+            )
+        return self
 
 
 class RunConfig(StrictConfig):

@@ -1,6 +1,6 @@
 """DataConfig: where the examples come from, what they hold, and how they are split."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pydantic
 
@@ -10,7 +10,7 @@ Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
 
 
 class TfdsSource(StrictConfig):
-    """A TensorFlow Datasets name: a prepared folder, the network, or a Debian package that holds the same data."""
+    """A TensorFlow Datasets name: a prepared folder, the network, or a Debian package of the same data."""
 
     kind: Literal["tfds"]
     name: str
@@ -42,6 +42,16 @@ class LabelFeature(StrictConfig):
     name: str = "label"
     class_names: Annotated[tuple[str, ...], pydantic.Field(min_length=2)]
 
+    @pydantic.model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        twice = sorted({name for name in self.class_names if self.class_names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                "class_names must differ from each other. "
+                f"Received twice or more: {', '.join(twice)}. Rename or remove the repeated ones."
+            )
+        return self
+
 
 class SplitConfig(StrictConfig):
     """Shares of the splits that the source does not give itself; membership is a hash of the key."""
@@ -49,6 +59,16 @@ class SplitConfig(StrictConfig):
     validation_share: Share = 0.1
     # Only for sources without a test split of their own.
     test_share: Share | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _something_is_left_to_train_on(self) -> Self:
+        if self.validation_share + (self.test_share or 0.0) >= 1.0:
+            raise ValueError(
+                "validation_share and test_share must sum to less than 1, so that training gets the "
+                f"rest. Received: validation_share = {self.validation_share}, "
+                f"test_share = {self.test_share}. Lower one of them."
+            )
+        return self
 
 
 class DataConfig(StrictConfig):

@@ -1,1 +1,1 @@
-"""What a run depends on and what came of it: step fingerprints, requests, summaries, explanations."""
+"""What a run depends on and what came of it: fingerprints, requests, summaries, explanations."""

@@ -1,8 +1,9 @@
 """EngineRequest: everything that the engine process is told about a run.
 
-The parent starts `python -m pipeline.engine` at once, so that its imports overlap with other work, and
-writes one EngineRequest as JSON to its standard input when it is known; end of file ends it. The same
-JSON lies in RUN/request.json, so `python -m pipeline.engine < RUN/request.json` repeats a run by hand.
+The parent starts `python -m pipeline.engine` at once, so that its imports overlap with other work,
+and writes one EngineRequest as JSON to its standard input when it is known; end of file ends it.
+The same JSON lies in RUN/request.json, so `python -m pipeline.engine < RUN/request.json` repeats a
+run by hand.
 
 The engine answers with JSON lines (`components.progress.report`) on the descriptor that
 `KERASLINE_PROGRESS_FD` names:
@@ -19,7 +20,10 @@ The engine answers with JSON lines (`components.progress.report`) on the descrip
 | gate_refused | step, sentence |
 | result | metrics, published_path, published_version, report_path; null for what does not exist |
 
-Its exit status is 0 when the model is published, 3 when a gate refused, 130 after an interrupt, else 1.
+The metrics of `result` hold at least `accuracy`, `worst_class` (its name) and
+`worst_class_accuracy`, on the test split. A gate that refuses still sends `result`, with what is
+known by then. The exit status is 0 when the model is published, 3 when a gate refused, 130 after
+an interrupt, else 1.
 """
 
 from typing import Any

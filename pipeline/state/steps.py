@@ -1,7 +1,7 @@
 """The table of steps: for each node of the DAG, what its result depends on.
 
-It is the one place that says so. The DAG's node ids are these names; `fingerprints` turns the table into
-digests; `kerasline explain` reads it to say why a step would run.
+It is the one place that says so. The DAG's node ids are these names; `fingerprints` turns the table
+into digests; `kerasline explain` reads it to say why a step would run.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ class Step:
         title: What the step does, in two or three words, for people.
         recipe_keys: Dotted recipe keys whose values the step reads; a key stands for all below it.
         run_keys: Keys of the run config that change the step's result.
-        code: Dotted modules or packages whose code, with all it imports from this project, the step runs.
+        code: Dotted modules or packages that the step runs, with all they import from this project.
         upstream: Names of the steps whose results it reads.
         reads_source: True if the step reads the bytes of the data source.
     """

@@ -1,0 +1,41 @@
+"""The `kerasline` command: a table of commands, each imported only when it is called.
+
+`kerasline --help` must answer at once, so nothing here imports TensorFlow, and the help line of
+each command stands in the table.
+"""
+
+import sys
+from collections.abc import Sequence
+
+# Name -> (module that holds a click command named `command`, help line).
+COMMANDS: dict[str, tuple[str, str]] = {
+    "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
+}
+
+# Exit statuses, as `docs/commands.md` lists them.
+EXIT_BAD_INPUT = 2
+EXIT_GATE_REFUSED = 3
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line.
+
+    Args:
+        arguments: Words after `kerasline`; `sys.argv[1:]` by default.
+
+    Returns:
+        The exit status: 0 done, 2 bad input, 3 a gate refused, 130 interrupted, else 1.
+    """
+    try:
+        # Imported here, so that an interrupt during the import ends without a traceback too.
+        from pipeline.cli import group
+
+        return group.invoke(COMMANDS, arguments)
+    except KeyboardInterrupt:
+        print("\nkerasline: interrupted.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

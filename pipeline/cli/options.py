@@ -1,0 +1,49 @@
+"""Arguments and options that several commands share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pipeline import config_errors, recipe_files
+from pipeline.cli import group
+from pipeline.config import Recipe
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def recipe(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the argument RECIPE and the option --set."""
+    command = click.option(
+        "--set",
+        "set_values",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Change one key of the recipe, such as training.num_epochs=3. Repeatable.",
+    )(command)
+    return click.argument("recipe_name", metavar="[RECIPE]", default=recipe_files.DEFAULT_RECIPE)(
+        command
+    )
+
+
+def root(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option --root."""
+    return click.option(
+        "--root",
+        default="runs",
+        show_default=True,
+        type=click.Path(file_okay=False),
+        help="Folder that holds the runs and the published models.",
+    )(command)
+
+
+def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
+    """Loads a recipe for a command.
+
+    Raises:
+        CommandError: With exit status 2, if the recipe or an override is wrong.
+    """
+    try:
+        return recipe_files.load(recipe_name, set_values)
+    except config_errors.ConfigError as error:
+        raise group.CommandError(str(error), exit_code=2) from None

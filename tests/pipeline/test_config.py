@@ -1,0 +1,88 @@
+"""Checks that configs survive being written and read, and that contradictions are refused."""
+
+import hypothesis
+import pydantic
+import pytest
+from hypothesis import strategies as st
+
+from models.config import CnnConfig, MlpConfig, ResNetConfig
+from pipeline import recipe_files
+from pipeline.config import Recipe, RunConfig
+
+_POSITIVE = st.integers(1, 10_000)
+_MODELS = st.one_of(
+    st.builds(
+        CnnConfig,
+        architecture=st.just("cnn"),
+        stage_channels=st.lists(_POSITIVE, min_size=1, max_size=4).map(tuple),
+        dropout_rate=st.floats(0.0, 0.99),
+    ),
+    st.builds(
+        ResNetConfig, architecture=st.just("resnet"), depth=st.sampled_from([18, 34, 50, 101, 152])
+    ),
+    st.builds(
+        MlpConfig,
+        architecture=st.just("mlp"),
+        hidden_units=st.lists(_POSITIVE, min_size=1, max_size=4).map(tuple),
+    ),
+)
+
+
+@st.composite
+def _recipes(draw):
+    base = recipe_files.load("digits")
+    names = draw(st.lists(st.text(min_size=1), min_size=2, max_size=5, unique=True))
+    training = base.training.model_copy(
+        update={
+            "num_epochs": draw(_POSITIVE),
+            "label_smoothing": draw(st.floats(0.0, 0.99)),
+            "precision": draw(st.sampled_from(["auto", "float32", "mixed_float16"])),
+        }
+    )
+    data = base.data.model_copy(
+        update={"label": base.data.label.model_copy(update={"class_names": tuple(names)})}
+    )
+    return base.model_copy(
+        update={
+            "seed": draw(st.integers(-(2**31), 2**31 - 1)),
+            "description": draw(st.text()),
+            "data": data,
+            "model": draw(_MODELS),
+            "training": training,
+        }
+    )
+
+
+@hypothesis.given(_recipes())
+def test_a_recipe_survives_being_plain_data(recipe):
+    assert Recipe.from_dict(recipe.to_dict()) == recipe
+
+
+@hypothesis.given(
+    st.builds(RunConfig, root=st.text(), strategy=st.sampled_from(["auto", "one_device", "tpu"]))
+)
+def test_a_run_config_survives_being_plain_data(run_config):
+    assert RunConfig.from_dict(run_config.to_dict()) == run_config
+
+
+@pytest.mark.parametrize(
+    ("set_value", "sentence"),
+    [
+        ("name=Digits", "name must be 1 to 50 lower-case letters"),
+        ("data.splits.test_share=0.9", r"\[data.splits\] validation_share and test_share must sum"),
+        (
+            "input.augment.max_translation_px=8",
+            "max_translation_px must be less than the image's shorter side",
+        ),
+        ("evaluation.min_class_accuracy=0.95", "min_class_accuracy must not exceed min_accuracy"),
+        ("data.label.class_names=['a', 'a']", "Received twice or more: a"),
+    ],
+)
+def test_contradictory_settings_are_refused(set_value, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        recipe_files.load("digits", [set_value])
+
+
+def test_a_recipe_cannot_be_changed():
+    with pytest.raises(pydantic.ValidationError, match="frozen"):
+        recipe_files.load("digits").seed = 3
