@@ -1,0 +1,1 @@
+"""Where Kerasline runs: making the environment, checking it, and its fingerprint."""
