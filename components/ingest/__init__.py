@@ -1,1 +1,1 @@
-"""Sources to Examples artifacts: TFRecord shards of tf.Examples, split by hash, group, time or as given."""
+"""Sources to Examples artifacts: TFRecord shards of tf.Examples, split by hash or as given."""

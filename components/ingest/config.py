@@ -10,7 +10,7 @@ Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
 
 
 class TfdsSource(StrictConfig):
-    """A TensorFlow Datasets name: a prepared folder, the network, or a Debian package of the same data."""
+    """A TensorFlow Datasets name, had from a prepared folder, the network or a Debian package."""
 
     kind: Literal["tfds"]
     name: str
@@ -30,15 +30,20 @@ Source = Annotated[TfdsSource | SklearnSource, pydantic.Field(discriminator="kin
 class ImageFeature(StrictConfig):
     """The input image; pixels are uint8 in [0, 255]."""
 
+    # The name in the source; in the ingested examples it is always "image".
     name: str = "image"
     height_px: Annotated[int, pydantic.Field(gt=0)]
     width_px: Annotated[int, pydantic.Field(gt=0)]
     channels: Literal[1, 3]
+    # False: an image of another size stops the run. True: it is stretched, in training and in
+    # serving alike.
+    resize: bool = False
 
 
 class LabelFeature(StrictConfig):
     """The class label: an int64 index into `class_names`."""
 
+    # The name in the source; in the ingested examples it is always "label".
     name: str = "label"
     class_names: Annotated[tuple[str, ...], pydantic.Field(min_length=2)]
 
@@ -54,7 +59,7 @@ class LabelFeature(StrictConfig):
 
 
 class SplitConfig(StrictConfig):
-    """Shares of the splits that the source does not give itself; membership is a hash of the key."""
+    """Shares of the splits that the source does not give; membership is a hash of the content."""
 
     validation_share: Share = 0.1
     # Only for sources without a test split of their own.
@@ -64,11 +69,17 @@ class SplitConfig(StrictConfig):
     def _something_is_left_to_train_on(self) -> Self:
         if self.validation_share + (self.test_share or 0.0) >= 1.0:
             raise ValueError(
-                "validation_share and test_share must sum to less than 1, so that training gets the "
-                f"rest. Received: validation_share = {self.validation_share}, "
+                "validation_share and test_share must sum to less than 1, so that training gets "
+                f"the rest. Received: validation_share = {self.validation_share}, "
                 f"test_share = {self.test_share}. Lower one of them."
             )
         return self
+
+
+class RejectConfig(StrictConfig):
+    """How many rows may be unusable; they are listed in the dataset's `rejects.jsonl`."""
+
+    max_share: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.0
 
 
 class DataConfig(StrictConfig):
@@ -78,3 +89,4 @@ class DataConfig(StrictConfig):
     image: ImageFeature
     label: LabelFeature
     splits: SplitConfig = SplitConfig()
+    rejects: RejectConfig = RejectConfig()

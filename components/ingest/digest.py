@@ -1,0 +1,71 @@
+"""Digests of source files, quick for files that did not change since they were last read."""
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from components.ingest import resolve
+from components.ingest.config import DataConfig
+
+ABSENT = "absent"
+
+_TABLE = "CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp TEXT, sha256 TEXT)"
+# A file changed within the clock's grain after it was hashed could keep its stamp.
+_SETTLED_SECS = 2.0
+
+
+def source_digest(data: DataConfig, cache_dir: Path) -> str:
+    """Returns a digest of the source's bytes as they are on this machine now; nothing is fetched.
+
+    Returns:
+        SHA-256 in hex, or "absent" if there is no local copy: an ingest would fetch one.
+
+    Raises:
+        DataError: If the source cannot exist, such as a path that is not there.
+    """
+    source = resolve.find_local(data, cache_dir)
+    return ABSENT if source is None else files_digest(source.files(), cache_dir)
+
+
+def files_digest(paths: Iterable[Path], cache_dir: Path) -> str:
+    """Returns one digest over the bytes of `paths`, in order; the paths themselves do not count."""
+    total = hashlib.sha256()
+    with _cache(cache_dir) as cache:
+        for path in paths:
+            total.update(_file_digest(path, cache).encode())
+    return total.hexdigest()
+
+
+@contextlib.contextmanager
+def _cache(cache_dir: Path) -> Iterator[sqlite3.Connection]:
+    """Opens the table of known digests, or an empty one if the cache cannot be written."""
+    try:
+        cache_dir.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(cache_dir / "file_digests.sqlite", timeout=30)
+        connection.execute(_TABLE)
+    except (OSError, sqlite3.Error):
+        connection = sqlite3.connect(":memory:")
+        connection.execute(_TABLE)
+    try:
+        yield connection
+        connection.commit()
+    finally:
+        connection.close()
+
+
+def _file_digest(path: Path, cache: sqlite3.Connection) -> str:
+    status = path.stat()
+    stamp = json.dumps([status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev])
+    name = str(path.absolute())
+    known = cache.execute("SELECT sha256 FROM files WHERE path = ? AND stamp = ?", (name, stamp))
+    if row := known.fetchone():
+        return row[0]
+    with open(path, "rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    if time.time() - status.st_mtime > _SETTLED_SECS:
+        cache.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", (name, stamp, sha256))
+    return sha256

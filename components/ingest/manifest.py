@@ -1,0 +1,86 @@
+"""The manifest: what an ingested dataset holds, shard by shard, as JSON beside the shards."""
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+MANIFEST_FILE = "manifest.json"
+FORMAT_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shard:
+    """One TFRecord file."""
+
+    path: str  # Relative to the dataset's folder.
+    num_rows: int
+    num_bytes: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Split:
+    """The shards of one split and the rows per class, in the order of the recipe's class names."""
+
+    shards: tuple[Shard, ...]
+    class_counts: dict[str, int]
+
+    @property
+    def num_rows(self) -> int:
+        """Rows over all shards."""
+        return sum(shard.num_rows for shard in self.shards)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """An ingested dataset.
+
+    `digest` is over the shards' own digests: equal bytes give an equal one, whatever their origin.
+    """
+
+    origin: str  # In words, such as "Debian package dataset-fashion-mnist".
+    splits: dict[str, Split]
+    num_rejects: int = 0
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the names and digests of all shards, in hex."""
+        lines = [f"{shard.path} {shard.sha256}\n" for shard in self.shards()]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def shards(self) -> list[Shard]:
+        """All shards, split by split."""
+        return [shard for split in self.splits.values() for shard in split.shards]
+
+    def to_json(self) -> str:
+        """Returns the text of the manifest file."""
+        values = {
+            "format_version": FORMAT_VERSION,
+            "digest": self.digest,
+            "origin": self.origin,
+            "num_rejects": self.num_rejects,
+            "splits": {name: _split_values(split) for name, split in self.splits.items()},
+        }
+        return json.dumps(values, indent=2) + "\n"
+
+    @classmethod
+    def read(cls, dataset_dir: Path) -> "Manifest":
+        """Reads the manifest of the dataset in `dataset_dir`.
+
+        Raises:
+            FileNotFoundError: If there is none.
+        """
+        values = json.loads((dataset_dir / MANIFEST_FILE).read_text())
+        splits = {name: _read_split(split) for name, split in values["splits"].items()}
+        return cls(origin=values["origin"], splits=splits, num_rejects=values["num_rejects"])
+
+
+def _split_values(split: Split) -> dict[str, Any]:
+    return {"num_rows": split.num_rows, **dataclasses.asdict(split)}
+
+
+def _read_split(values: dict[str, Any]) -> Split:
+    shards = tuple(Shard(**shard) for shard in values["shards"])
+    return Split(shards=shards, class_counts=values["class_counts"])

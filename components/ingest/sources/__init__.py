@@ -1,0 +1,1 @@
+"""Readers, one per kind of source; each yields blocks of rows."""

@@ -1,0 +1,54 @@
+"""What every source gives: blocks of rows, small enough to hold, that any process can expand."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+
+class Row(NamedTuple):
+    """One example."""
+
+    key: str  # Where it came from: unique and stable, such as "train/00012" or "cats/7.png".
+    image: bytes  # A whole image file.
+    label: int | str  # Class index, or class name.
+    content: bytes  # What the split is a hash of.
+
+
+class Reject(NamedTuple):
+    """One row that cannot be used, and why."""
+
+    key: str
+    reason: str
+
+
+class Block(Protocol):
+    """Some rows of one split of the source; it is sent to a worker, which expands it."""
+
+    @property
+    def split(self) -> str:
+        """The split the source gives these rows: "train", "validation" or "test"."""
+
+    def rows(self) -> Iterator[Row | Reject]:
+        """Yields the rows in order."""
+
+
+class Source(Protocol):
+    """A dataset that is on this machine."""
+
+    @property
+    def origin(self) -> str:
+        """Where the data is from, in words."""
+
+    @property
+    def given_splits(self) -> frozenset[str]:
+        """The splits that the source itself has; "train" is always one."""
+
+    @property
+    def num_bytes(self) -> int:
+        """About how much the examples take when written, for choosing the number of shards."""
+
+    def files(self) -> list[Path]:
+        """The files that hold all its bytes, in an order that does not change."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Yields the blocks in an order that does not change."""

@@ -1,0 +1,95 @@
+"""TFRecord files: each record is a length, its checksum, the data, and the data's checksum.
+
+The length is uint64, the checksums are masked CRC-32C in uint32, all little-endian.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import google_crc32c
+
+from components.ingest.errors import DataError
+
+_MASK_DELTA = 0xA282EAD8
+_HEADER = struct.Struct("<QI")
+_FOOTER = struct.Struct("<I")
+
+
+def masked_crc32c(data: bytes) -> int:
+    """Returns the CRC-32C of `data`, rotated and shifted as the TFRecord format asks."""
+    crc = google_crc32c.value(data)
+    return ((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def frame_record(data: bytes) -> bytes:
+    """Returns `data` as one TFRecord."""
+    length = struct.pack("<Q", len(data))
+    return b"".join(
+        (length, _FOOTER.pack(masked_crc32c(length)), data, _FOOTER.pack(masked_crc32c(data)))
+    )
+
+
+class RecordWriter:
+    """Writes one uncompressed TFRecord file and knows its size and SHA-256 when it is done.
+
+    The file is created at the first record, so that a shard without rows leaves no file.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.num_records = 0
+        self.num_bytes = 0
+        self._sha256 = hashlib.sha256()
+        self._file: BinaryIO | None = None
+
+    def write(self, data: bytes) -> None:
+        """Appends one record."""
+        if self._file is None:
+            self._file = self.path.open("xb", buffering=1 << 20)
+        record = frame_record(data)
+        self._file.write(record)
+        self._sha256.update(record)
+        self.num_records += 1
+        self.num_bytes += len(record)
+
+    def close(self) -> None:
+        """Flushes the file and closes it; the caller makes it durable (`atomic.fsync_tree`)."""
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def sha256(self) -> str:
+        """Hex SHA-256 of what was written so far."""
+        return self._sha256.hexdigest()
+
+
+def read_records(path: Path) -> Iterator[bytes]:
+    """Yields the records of an uncompressed TFRecord file, checking every checksum.
+
+    Raises:
+        DataError: If the file ends within a record or a checksum does not fit.
+    """
+    with open(path, "rb") as file:
+        index = 0
+        while header := file.read(_HEADER.size):
+            yield _read_body(file, header, f"{path}, record {index}")
+            index += 1
+
+
+def _read_body(file: BinaryIO, header: bytes, where: str) -> bytes:
+    cure = "Fetch the file again."
+    if len(header) < _HEADER.size:
+        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {cure}")
+    length, length_crc = _HEADER.unpack(header)
+    if masked_crc32c(header[:8]) != length_crc:
+        raise DataError(f"Expected a TFRecord at {where}; its length checksum is wrong. {cure}")
+    body = file.read(length + _FOOTER.size)
+    if len(body) < length + _FOOTER.size:
+        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {cure}")
+    data = body[:length]
+    if masked_crc32c(data) != _FOOTER.unpack(body[length:])[0]:
+        raise DataError(f"Expected intact data at {where}; its checksum is wrong. {cure}")
+    return data

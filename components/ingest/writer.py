@@ -1,0 +1,139 @@
+"""Writing rows into shards: checks each row, chooses its split, counts classes and rejects."""
+
+import collections
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+
+from components.ingest import example, splits, tfrecord
+from components.ingest.config import LabelFeature
+from components.ingest.errors import DataError, RowError, nearest
+from components.ingest.sources.base import Block, Reject, Row
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WritePlan:
+    """What a worker must know to write its shards."""
+
+    folder: Path
+    label: LabelFeature
+    seed: int
+    shares: dict[str, float]
+    num_shards: int
+    max_rejects: int | None  # None: the share is checked when the number of rows is known.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WrittenShard:
+    """One shard as its worker left it; shards are numbered when all are done."""
+
+    split: str
+    index: int
+    path: Path
+    num_rows: int
+    num_bytes: int
+    sha256: str
+    class_counts: dict[int, int]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WriteResult:
+    """Everything one worker wrote."""
+
+    shards: list[WrittenShard]
+    rejects: list[Reject]
+
+
+class ShardWriter:
+    """Writes the blocks of some shards; a block goes to its number modulo the shards' number."""
+
+    def __init__(self, plan: WritePlan):
+        self._plan = plan
+        self._classes = {name: index for index, name in enumerate(plan.label.class_names)}
+        self._writers: dict[tuple[str, int], tfrecord.RecordWriter] = {}
+        self._counts: dict[tuple[str, int], collections.Counter[int]] = {}
+        self._rejects: list[Reject] = []
+
+    def write(self, number: int, block: Block) -> int:
+        """Writes one block and returns how many rows it held, rejects included.
+
+        Raises:
+            DataError: If more rows are rejected than the recipe allows.
+        """
+        num_rows = 0
+        for row in block.rows():
+            num_rows += 1
+            reject = row if isinstance(row, Reject) else self._write_row(number, block.split, row)
+            if reject is not None:
+                self._reject(reject)
+        return num_rows
+
+    def _write_row(self, number: int, given_split: str, row: Row) -> Reject | None:
+        plan = self._plan
+        try:
+            label = class_index(row.label, self._classes)
+        except RowError as error:
+            return Reject(row.key, str(error))
+        split = given_split
+        if split == splits.TRAIN:
+            split = splits.assign_split(row.content, seed=plan.seed, shares=plan.shares)
+        shard = (split, number % plan.num_shards)
+        if shard not in self._writers:
+            path = plan.folder / f"{split}-{shard[1]:05d}"
+            self._writers[shard] = tfrecord.RecordWriter(path)
+            self._counts[shard] = collections.Counter()
+        message = example.encode_example(image=row.image, key=row.key.encode(), label=label)
+        self._writers[shard].write(message)
+        self._counts[shard][label] += 1
+        return None
+
+    def _reject(self, reject: Reject) -> None:
+        self._rejects.append(reject)
+        limit = self._plan.max_rejects
+        if limit is not None and len(self._rejects) > limit:
+            raise DataError(rejects_sentence(self._rejects, limit=str(limit)))
+
+    def close(self) -> WriteResult:
+        """Closes the files and returns what was written."""
+        shards = []
+        for (split, index), writer in self._writers.items():
+            writer.close()
+            shards.append(
+                WrittenShard(
+                    split=split,
+                    index=index,
+                    path=writer.path,
+                    num_rows=writer.num_records,
+                    num_bytes=writer.num_bytes,
+                    sha256=writer.sha256,
+                    class_counts=dict(self._counts[split, index]),
+                )
+            )
+        return WriteResult(shards=shards, rejects=self._rejects)
+
+
+def class_index(label: int | str, classes: dict[str, int]) -> int:
+    """Returns the index of a label.
+
+    Raises:
+        RowError: If it is not one of the classes.
+    """
+    if isinstance(label, str):
+        if label in classes:
+            return classes[label]
+        hint = nearest(label, classes)
+        raise RowError(f'its label "{label}" is not in data.label.class_names.{hint}')
+    if 0 <= label < len(classes):
+        return label
+    raise RowError(f"its label {label} is outside data.label.class_names (0 to {len(classes) - 1})")
+
+
+def rejects_sentence(rejects: Iterable[Reject], *, limit: str) -> str:
+    """Returns the sentence that stops an ingest for its bad rows, with the first three of them."""
+    rejects = list(rejects)
+    shown = "; ".join(f"{reject.key}: {reject.reason}" for reject in rejects[:3])
+    return (
+        f"Expected at most {limit} rows that cannot be used. "
+        f"Received: {len(rejects)} so far ({shown}). "
+        "Mend or remove them, or allow a share of them with data.rejects.max_share."
+    )
