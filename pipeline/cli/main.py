@@ -10,6 +10,8 @@ from collections.abc import Sequence
 # Name -> (module that holds a click command named `command`, help line).
 COMMANDS: dict[str, tuple[str, str]] = {
     "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
+    "doctor": ("pipeline.cli.doctor", "Check the environment and the machine."),
+    "test": ("pipeline.cli.test", "Run Kerasline's own tests."),
 }
 
 # Exit statuses, as `docs/commands.md` lists them.

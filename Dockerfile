@@ -1,0 +1,24 @@
+# Kerasline with the locked environment, for machines that cannot make it themselves.
+#   docker build -t kerasline .
+#   docker run --rm -v "$PWD/runs:/work/runs" kerasline run
+FROM python:3.11-slim-trixie
+
+# The same locks and tools as the launcher's, installed before the code so that a change of code
+# does not install them again.
+COPY requirements/setup.txt requirements/runtime.txt /tmp/requirements/
+RUN pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: \
+        --requirement /tmp/requirements/setup.txt \
+    && uv pip install --system --no-cache --no-deps --require-hashes \
+        --build-constraints /tmp/requirements/runtime.txt \
+        --requirements /tmp/requirements/runtime.txt \
+    && rm -r /tmp/requirements
+
+COPY . /opt/kerasline
+RUN uv pip install --system --no-cache --no-deps --no-build-isolation --editable /opt/kerasline
+
+RUN useradd --create-home --uid 1000 kerasline \
+    && install --directory --owner kerasline /work /work/runs
+USER kerasline
+WORKDIR /work
+ENTRYPOINT ["kerasline"]
+CMD ["run"]

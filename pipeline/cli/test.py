@@ -1,0 +1,36 @@
+"""`kerasline test`: runs Kerasline's own tests."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from pipeline.cli import group
+
+_ROOT = Path(__file__).parents[2]
+
+
+@click.command(
+    "test",
+    short_help="Run Kerasline's own tests.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
+def command(pytest_arguments: tuple[str, ...]) -> None:
+    """Run Kerasline's own tests; arguments go to pytest, paths are from the repository's root.
+
+    \b
+    Example:
+      kerasline test                       everything but the slow ones and the benchmarks
+      kerasline test tests/models -k cnn   some
+      kerasline test -m slow               the slow ones
+    """
+    if not (_ROOT / "tests").is_dir():
+        raise group.CommandError(
+            f"expected the repository's folder `tests` beside the code. Received: {_ROOT}. "
+            "Run ./kerasline test in a clone of the repository."
+        )
+    os.chdir(_ROOT)
+    arguments = [sys.executable, "-P", "-m", "pytest", *pytest_arguments]
+    os.execv(sys.executable, arguments)
