@@ -19,16 +19,10 @@ _INTRODUCTION = """Turns a dataset and one recipe into a trained, gated, publish
 """
 
 
-class CommandError(click.ClickException):
-    """Ends a command with one sentence and an exit status.
+class BadInputError(click.ClickException):
+    """Ends a command with one sentence and exit status 2, before any work."""
 
-    Attributes:
-        exit_code: 1 by default; see `pipeline.cli.main`.
-    """
-
-    def __init__(self, sentence: str, *, exit_code: int = 1):
-        super().__init__(sentence)
-        self.exit_code = exit_code
+    exit_code = 2
 
 
 class LazyGroup(click.Group):

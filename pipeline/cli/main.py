@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 # Name -> (module that holds a click command named `command`, help line).
 COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
+    "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
     "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
     "doctor": ("pipeline.cli.doctor", "Check the environment and the machine."),
     "test": ("pipeline.cli.test", "Run Kerasline's own tests."),

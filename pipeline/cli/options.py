@@ -9,7 +9,7 @@ from pipeline import config_errors, recipe_files
 from pipeline.cli import group
 from pipeline.config import Recipe
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+DEFAULT_ROOT = "runs"
 
 
 def recipe(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +30,7 @@ def root(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option --root."""
     return click.option(
         "--root",
-        default="runs",
+        default=DEFAULT_ROOT,
         show_default=True,
         type=click.Path(file_okay=False),
         help="Folder that holds the runs and the published models.",
@@ -41,9 +41,9 @@ def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
     """Loads a recipe for a command.
 
     Raises:
-        CommandError: With exit status 2, if the recipe or an override is wrong.
+        BadInputError: If the recipe or an override is wrong.
     """
     try:
         return recipe_files.load(recipe_name, set_values)
     except config_errors.ConfigError as error:
-        raise group.CommandError(str(error), exit_code=2) from None
+        raise group.BadInputError(str(error)) from None

@@ -26,8 +26,12 @@ known by then. The exit status is 0 when the model is published, 3 when a gate r
 an interrupt, else 1.
 """
 
+import pathlib
 from typing import Any
 
+import pydantic
+
+from components.ingest.config import DataConfig
 from models.base_config import StrictConfig
 from pipeline.config import Recipe, RunConfig
 
@@ -40,18 +44,28 @@ class StepFingerprint(StrictConfig):
         recipe: Dotted leaf key -> value of the recipe keys that the step reads.
         run: Key -> value of the run config keys that the step reads.
         code: Source file, relative to the project -> SHA-256 of its bytes.
-        lock: Digest of the lock file.
-        environment: Name -> value of what the environment contributes, such as the Python version.
+        environment: Name -> value of what the environment contributes, such as the locked packages.
         data: Digest of the source's bytes; empty for a step that does not read them.
     """
 
     digest: str
-    recipe: dict[str, Any] = {}
-    run: dict[str, Any] = {}
-    code: dict[str, str] = {}
-    lock: str = ""
-    environment: dict[str, str] = {}
+    recipe: dict[str, Any] = pydantic.Field(default_factory=dict)
+    run: dict[str, Any] = pydantic.Field(default_factory=dict)
+    code: dict[str, str] = pydantic.Field(default_factory=dict)
+    environment: dict[str, str] = pydantic.Field(default_factory=dict)
     data: str = ""
+
+
+class PrefetchRequest(StrictConfig):
+    """The data to prepare before the engine needs it, as `ingest.ingest` takes it.
+
+    Attributes:
+        cache_dir: Absolute folder of prepared data.
+    """
+
+    data: DataConfig
+    seed: int
+    cache_dir: str
 
 
 class EngineRequest(StrictConfig):
@@ -76,3 +90,11 @@ class EngineRequest(StrictConfig):
     def digests(self) -> dict[str, str]:
         """Returns step name -> digest, as handed to the DAG's nodes."""
         return {name: fingerprint.digest for name, fingerprint in self.fingerprints.items()}
+
+
+def read(path: pathlib.Path) -> EngineRequest | None:
+    """Reads a RUN/request.json; None if there is none that this version can read."""
+    try:
+        return EngineRequest.model_validate_json(path.read_bytes())
+    except (OSError, pydantic.ValidationError):
+        return None

@@ -19,6 +19,7 @@ class Step:
         code: Dotted modules or packages that the step runs, with all they import from this project.
         upstream: Names of the steps whose results it reads.
         reads_source: True if the step reads the bytes of the data source.
+        has_artifacts: True if the step leaves files in ARTIFACTS/NAME.
     """
 
     name: str
@@ -28,10 +29,11 @@ class Step:
     code: tuple[str, ...] = ()
     upstream: tuple[str, ...] = ()
     reads_source: bool = False
+    has_artifacts: bool = True
 
 
 # Files that every step depends on, because they decide what is handed to it.
-SHARED_CODE = ("pipeline/dag.py",)
+SHARED_CODE: tuple[str, ...] = ()
 
 STEPS: tuple[Step, ...] = (
     Step(
@@ -58,7 +60,7 @@ STEPS: tuple[Step, ...] = (
         code=("components.trainer", "components.input_pipeline", "models", "serving.export"),
         upstream=("ingest", "schema", "validation_gate"),
     ),
-    Step(name="baseline", title="Find the last good model"),
+    Step(name="baseline", title="Find the last good model", has_artifacts=False),
     Step(
         name="evaluator",
         title="Measure the model",

@@ -31,7 +31,7 @@ def test_a_malformed_override_names_the_form(text):
 
 @pytest.mark.parametrize("value", ["[1, 2", '"half', "{ a = }", "", "1\nb = 2"])
 def test_half_a_value_is_refused(value):
-    with pytest.raises(config_errors.ConfigError, match="The value is not valid TOML. Received: "):
+    with pytest.raises(config_errors.ConfigError, match="The value is not valid TOML"):
         overrides.parse(f"a={value}")
 
 

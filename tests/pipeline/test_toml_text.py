@@ -28,5 +28,5 @@ def test_the_standard_library_reads_back_what_was_written(table):
 
 
 def test_none_is_refused():
-    with pytest.raises(TypeError, match="TOML has no form for this value. Received: None"):
+    with pytest.raises(TypeError, match="TOML has no form for this value"):
         toml_text.dumps({"a": None})

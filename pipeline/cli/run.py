@@ -1,0 +1,78 @@
+"""`kerasline run`: runs a recipe on this machine."""
+
+import shlex
+
+import click
+
+from components.ingest import errors
+from pipeline import config_keys, local_run, recipe_files
+from pipeline.cli import group, main, options
+from pipeline.config import RunConfig
+from pipeline.progress import closing
+from pipeline.state import workspace
+
+_STRATEGIES = config_keys.choices(RunConfig.model_fields["strategy"].annotation)
+_EXIT = {
+    "published": 0,
+    "up_to_date": 0,
+    "gate_refused": main.EXIT_GATE_REFUSED,
+    "interrupted": main.EXIT_INTERRUPTED,
+    "failed": 1,
+}
+
+
+@click.command("run", short_help="Run a recipe: from the data to a published model.")
+@options.recipe
+@options.root
+@click.option(
+    "--strategy",
+    type=click.Choice(_STRATEGIES),
+    default="auto",
+    show_default=True,
+    help="How training is spread over devices.",
+)
+@click.option("--force", is_flag=True, help="Run every step, even where nothing changed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, last.")
+def command(
+    recipe_name: str,
+    set_values: tuple[str, ...],
+    root: str,
+    strategy: str,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Run a recipe: from the data to a published model.
+
+    RECIPE is a shipped name (see `kerasline config list`) or the path of a TOML file; fashion_mnist
+    if left out. The model is published only if every gate lets it pass. If nothing changed since it
+    was last published, nothing runs.
+
+    \b
+    Example:
+      kerasline run
+      kerasline run digits --set training.num_epochs=5 --json
+
+    Exit status: 0 published or unchanged, 2 bad recipe or arguments, 3 a gate refused,
+    130 interrupted, 1 anything else.
+    """
+    recipe = options.load_recipe(recipe_name, set_values)
+    run_config = RunConfig.from_dict({"root": root, "strategy": strategy})
+    try:
+        summary = local_run.run(recipe, run_config, force=force)
+    except errors.DataError as error:
+        raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
+    except workspace.WorkspaceError as error:
+        raise click.ClickException(str(error)) from None
+    again = _again(recipe_name, set_values, root)
+    click.echo(closing.text(summary, recipe.evaluation, again=again), err=as_json)
+    if as_json:
+        click.echo(summary.to_json())
+    return _EXIT[summary.status]
+
+
+def _again(recipe_name: str, set_values: tuple[str, ...], root: str) -> str:
+    words = ["kerasline", "run"]
+    words += [recipe_name] if recipe_name != recipe_files.DEFAULT_RECIPE else []
+    words += [word for value in set_values for word in ("--set", value)]
+    words += ["--root", root] if root != options.DEFAULT_ROOT else []
+    return shlex.join(words)

@@ -1,0 +1,1 @@
+"""Shows a run while it goes on: what runs, how long, rows, epochs and loss."""

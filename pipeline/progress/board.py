@@ -1,0 +1,131 @@
+"""The state of a run, built up from progress events; displays read it and the summary keeps it."""
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from pipeline.state import steps
+
+IMPORTS = "imports"
+_IMPORTS_TITLE = "Start TensorFlow"
+
+Status = Literal["running", "done", "cached", "refused", "failed", "stopped"]
+
+
+@dataclasses.dataclass
+class Line:
+    """One step as shown.
+
+    Attributes:
+        title: What the step does, for people.
+        started: Clock reading when it began.
+        status: How it stands.
+        seconds: How long it took; None while it runs.
+        detail: What it last told, such as `epoch 3 of 10, loss 0.412`.
+    """
+
+    title: str
+    started: float
+    status: Status = "running"
+    seconds: float | None = None
+    detail: str = ""
+
+
+class Board:
+    """Takes events and holds a line per step that has started.
+
+    Attributes:
+        lines: Step name -> line, in the order in which they started.
+        sentence: Why the run stopped; empty if it did not.
+        refused: True if a gate stopped it.
+        result: Fields of the engine's `result` event; empty until it comes.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic):
+        self.clock = clock
+        self.lines: dict[str, Line] = {}
+        self.sentence = ""
+        self.refused = False
+        self.result: dict[str, Any] = {}
+
+    def apply(self, event: Mapping[str, Any]) -> str | None:
+        """Takes one event, described in `pipeline.state.request`.
+
+        Returns:
+            The step whose line changed, or None.
+        """
+        kind, step = event.get("event"), event.get("step")
+        if kind == "engine_started":
+            self.lines[IMPORTS] = Line(_IMPORTS_TITLE, self.clock())
+            return IMPORTS
+        if kind == "imports":
+            return self._finish(IMPORTS, event, "done")
+        if kind == "result":
+            self.result = {key: value for key, value in event.items() if key != "event"}
+            return None
+        if not isinstance(step, str) or step not in steps.BY_NAME:
+            return None
+        return self._apply_to_step(str(kind), step, event)
+
+    def stop(self) -> None:
+        """Marks what still runs as stopped."""
+        for line in self.lines.values():
+            if line.status == "running":
+                line.status, line.seconds = "stopped", self.clock() - line.started
+
+    def seconds(self) -> dict[str, float]:
+        """Step name -> seconds, of all that ended; without the imports."""
+        return {
+            name: round(line.seconds, 3)
+            for name, line in self.lines.items()
+            if name != IMPORTS and line.seconds is not None
+        }
+
+    def _apply_to_step(self, kind: str, step: str, event: Mapping[str, Any]) -> str | None:
+        if kind == "step_started":
+            # Ingest may have been started ahead of the engine.
+            self.lines.setdefault(step, Line(steps.BY_NAME[step].title, self.clock()))
+            return step
+        if kind == "step_finished":
+            return self._finish(step, event, "cached" if event.get("cached") else "done")
+        if kind in ("gate_refused", "step_failed", "prefetch_failed"):
+            # TFX wraps a gate's refusal in a failure of its step: the first sentence is the reason.
+            self.sentence = self.sentence or str(event.get("sentence", ""))
+            if self.refused:
+                return None
+            self.refused = kind == "gate_refused"
+            return self._finish(step, event, "refused" if self.refused else "failed")
+        detail = detail_text(event)
+        if detail and step in self.lines:
+            self.lines[step].detail = detail
+            return step
+        return None
+
+    def _finish(self, step: str, event: Mapping[str, Any], status: Status) -> str:
+        now = self.clock()
+        title = _IMPORTS_TITLE if step == IMPORTS else steps.BY_NAME[step].title
+        line = self.lines.setdefault(step, Line(title, now))
+        line.status = status
+        line.seconds = float(event.get("seconds", now - line.started))
+        return step
+
+
+def detail_text(event: Mapping[str, Any]) -> str:
+    """Says in a few words what a step tells about itself.
+
+    >>> detail_text({"event": "rows", "rows": 1797, "total": 70000})
+    '1,797 of 70,000 rows'
+    >>> detail_text({"event": "epoch", "epoch": 3, "num_epochs": 10, "metrics": {"loss": 0.41234}})
+    'epoch 3 of 10, loss 0.4123'
+    """
+    kind = event.get("event")
+    if kind == "rows":
+        total = f" of {event['total']:,}" if event.get("total") else ""
+        return f"{event.get('rows', 0):,}{total} rows"
+    if kind == "epoch":
+        metrics = [f", {name} {value:.4f}" for name, value in event.get("metrics", {}).items()]
+        return f"epoch {event.get('epoch')} of {event.get('num_epochs')}{''.join(metrics)}"
+    if kind == "message":
+        return str(event.get("text", ""))
+    return ""

@@ -1,0 +1,75 @@
+"""The last lines of a run, for people: what came of it and what to do next."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from components.evaluator.config import EvaluationConfig
+from pipeline.state.summary import RunSummary
+
+
+def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str) -> str:
+    """Says what came of a run.
+
+    Args:
+        summary: The run.
+        evaluation: The thresholds that the model had to meet.
+        again: The command that runs the recipe again, such as `kerasline run digits`.
+    """
+    lines = [_headline(summary, again), *_facts(summary, evaluation)]
+    if summary.published is not None:
+        lines += ["", *_next_commands(summary.published.path)]
+    return "\n".join(lines)
+
+
+def _headline(summary: RunSummary, again: str) -> str:
+    if summary.status == "published" and summary.published:
+        return f"Published version {summary.published.version} of {summary.recipe}."
+    if summary.status == "up_to_date" and summary.published:
+        return (
+            f"Nothing changed since version {summary.published.version} of {summary.recipe} was "
+            "published: recipe, code, packages, data and environment are the same.\n"
+            f"To run all the same: {again} --force"
+        )
+    if summary.status == "gate_refused":
+        return f"Refused: {summary.sentence}"
+    if summary.status == "interrupted":
+        return f"Interrupted. Finished steps are kept; to go on: {again}"
+    return f"Failed: {summary.sentence}"
+
+
+def _facts(summary: RunSummary, evaluation: EvaluationConfig) -> list[str]:
+    facts = _metric_facts(summary.metrics, evaluation)
+    if summary.published:
+        facts["model"] = summary.published.path
+    if summary.report_path:
+        facts["report"] = summary.report_path
+    if summary.status != "up_to_date":
+        facts["run"] = summary.run_dir
+        imports = (
+            f", {summary.seconds.imports:.1f} s of them imports" if summary.seconds.imports else ""
+        )
+        facts["time"] = f"{summary.seconds.total:.1f} s{imports}"
+    return [f"  {name:<12} {value}" for name, value in facts.items()]
+
+
+def _metric_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    if "accuracy" in metrics:
+        facts["accuracy"] = f"{metrics['accuracy']:.4f} (at least {evaluation.min_accuracy:g})"
+    if "worst_class_accuracy" in metrics:
+        facts["worst class"] = (
+            f"{metrics['worst_class']} {metrics['worst_class_accuracy']:.4f} "
+            f"(at least {evaluation.min_class_accuracy:g})"
+        )
+    return facts
+
+
+def _next_commands(path: str) -> list[str]:
+    folder = shlex.quote(path.rstrip("/").rpartition("/")[0])
+    return [
+        "Serve it:",
+        f"  kerasline serve --model {folder}",
+        "Ask it:",
+        f"  kerasline predict --model {folder} --image FILE.png",
+    ]
