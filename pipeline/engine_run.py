@@ -25,7 +25,7 @@ ENGINE_MODULE = "pipeline.engine"
 PREFETCH_MODULE = "pipeline.prefetch"
 ENGINE_LOG = "engine.log"
 INGEST_LOG = "ingest.log"
-_ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (?P<sentence>.+)")
+_ERROR_LINE = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w*(?:Error|Exception)): (?P<sentence>.+)")
 
 
 class EngineRun:
@@ -167,13 +167,17 @@ def last_error(log: str) -> str:
 
     >>> last_error("Traceback ...\\n  x\\nValueError: The file is empty.\\nleft over")
     'The file is empty.'
+    >>> last_error("KeyError: 'loss'")
+    "KeyError: 'loss'."
     >>> last_error("")
     'The engine ended without a word.'
     """
     lines = [line.strip() for line in log.splitlines() if line.strip()]
-    errors = [found["sentence"] for line in lines if (found := _ERROR_LINE.match(line))]
+    errors = [found for line in lines if (found := _ERROR_LINE.match(line))]
     if errors:
-        return errors[-1]
+        sentence = errors[-1]["sentence"]
+        # An error that is no sentence says little without its kind, as KeyError does.
+        return sentence if sentence.endswith(".") else f"{errors[-1]['kind']}: {sentence}."
     return lines[-1] if lines else "The engine ended without a word."
 
 
