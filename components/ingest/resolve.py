@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from components.ingest import checks
 from components.ingest.config import DataConfig, SklearnSource
 from components.ingest.sources import digits, tfds
 from components.ingest.sources.base import Source
@@ -14,7 +15,10 @@ def find_local(data: DataConfig, cache_dir: Path) -> Source | None:
         DataError: If the source cannot exist or contradicts the recipe.
     """
     if isinstance(data.source, SklearnSource):
-        return digits.find_digits()
+        found = digits.find_digits()
+        height_px, width_px = found.image_shape()
+        checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
+        return found
     return tfds.find_local(data.source, data, cache_dir)
 
 
@@ -26,5 +30,8 @@ def open_source(data: DataConfig, cache_dir: Path) -> Source:
     """
     source = data.source
     if isinstance(source, SklearnSource):
-        return digits.find_digits()
+        found = digits.find_digits()
+        height_px, width_px = found.image_shape()
+        checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
+        return found
     return tfds.find_local(source, data, cache_dir) or tfds.fetch(source, data, cache_dir)

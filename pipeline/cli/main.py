@@ -11,6 +11,11 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
+    "predict": ("pipeline.cli.predict", "Ask a model about image files."),
+    "compile": (
+        "pipeline.cli.compile",
+        "Write the pipeline as YAML for Kubeflow or Vertex AI.",
+    ),
     "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
     "doctor": ("pipeline.cli.doctor", "Check the environment and the machine."),
     "test": ("pipeline.cli.test", "Run Kerasline's own tests."),

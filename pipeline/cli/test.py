@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli import group
-
 _ROOT = Path(__file__).parents[2]
 
 
@@ -27,7 +25,7 @@ def command(pytest_arguments: tuple[str, ...]) -> None:
       kerasline test -m slow               the slow ones
     """
     if not (_ROOT / "tests").is_dir():
-        raise group.CommandError(
+        raise click.ClickException(
             f"expected the repository's folder `tests` beside the code. Received: {_ROOT}. "
             "Run ./kerasline test in a clone of the repository."
         )

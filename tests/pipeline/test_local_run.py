@@ -243,3 +243,10 @@ def test_a_root_that_cannot_be_written_is_refused_before_work(tmp_path):
 def test_bad_input_leaves_nothing_behind(kerasline, tmp_path):
     assert kerasline("run", "publish", "--set", "seed=x")[0] == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_images_of_another_size_are_refused_before_work(kerasline, tmp_path):
+    status, _, err = kerasline("run", "publish", "--set", "data.image.height_px=9")
+    assert status == 2
+    assert "Expected images of 9 x 8 px with 1 channels, as data.image says." in err
+    assert list(tmp_path.glob("digits/*/summary.json")) == []
