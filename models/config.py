@@ -1,6 +1,7 @@
 """ModelConfig: a union with one member per architecture, chosen by its `architecture` key."""
 
-from typing import Annotated, Literal
+import json
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -14,7 +15,7 @@ class CnnConfig(StrictConfig):
     """A small convolutional network with residual blocks."""
 
     architecture: Literal["cnn"]
-    stage_channels: Annotated[tuple[PositiveInt, ...], pydantic.Field(min_length=1)] = (32, 64, 128)
+    stage_channels: Annotated[tuple[PositiveInt, ...], pydantic.Field(min_length=1)] = (16, 32, 64)
     blocks_per_stage: PositiveInt = 1
     dropout_rate: DropRate = 0.2
 
@@ -39,3 +40,16 @@ class MlpConfig(StrictConfig):
 ModelConfig = Annotated[
     CnnConfig | ResNetConfig | MlpConfig, pydantic.Field(discriminator="architecture")
 ]
+_ADAPTER: pydantic.TypeAdapter[CnnConfig | ResNetConfig | MlpConfig] = pydantic.TypeAdapter(
+    ModelConfig
+)
+
+
+def parse_model_config(values: dict[str, Any]) -> CnnConfig | ResNetConfig | MlpConfig:
+    """Builds the member of the union that `architecture` names, from plain data.
+
+    Raises:
+        pydantic.ValidationError: If the architecture is unknown or a setting is invalid; the
+            message lists the valid architectures.
+    """
+    return _ADAPTER.validate_json(json.dumps(values))

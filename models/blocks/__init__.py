@@ -1,0 +1,1 @@
+"""Functional blocks and layers that several architectures share."""

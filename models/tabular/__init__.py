@@ -1,0 +1,1 @@
+"""Architectures for feature vectors."""

@@ -1,0 +1,72 @@
+import keras
+import pytest
+
+from models import config, registry
+
+
+@pytest.mark.parametrize("architecture", registry.architectures())
+def test_every_architecture_maps_image_to_float32_logits(architecture):
+    model = registry.build_model(
+        config.parse_model_config({"architecture": architecture}),
+        image_shape=(16, 16, 3),
+        num_classes=5,
+    )
+    assert [tensor.name for tensor in model.inputs] == ["image"]
+    assert {name: output.shape for name, output in model.output.items()} == {"logits": (None, 5)}
+    assert model.output["logits"].dtype == "float32"
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("architecture", registry.architectures())
+def test_logits_stay_float32_under_half_precision(architecture, policy):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = registry.build_model(
+            config.parse_model_config({"architecture": architecture}),
+            image_shape=(8, 8, 1),
+            num_classes=3,
+        )
+    finally:
+        keras.config.set_dtype_policy(before)
+    assert model.output["logits"].dtype == "float32"
+    assert {weight.dtype for weight in model.trainable_weights} == {"float32"}
+    hidden = model.layers[-2].output.dtype
+    assert hidden == policy.removeprefix("mixed_")
+
+
+def test_config_union_covers_the_registry():
+    for architecture in registry.architectures():
+        assert (
+            config.parse_model_config({"architecture": architecture}).architecture == architecture
+        )
+
+
+def test_unknown_architecture_lists_the_valid_ones():
+    with pytest.raises(
+        ValueError, match="must be one of cnn, mlp, resnet. Received: architecture='cnnn'"
+    ):
+        registry.builder("cnnn")
+
+
+def test_unknown_architecture_in_a_recipe_lists_the_valid_ones():
+    with pytest.raises(ValueError, match="'cnn', 'resnet', 'mlp'"):
+        config.parse_model_config({"architecture": "cnnn"})
+
+
+def test_model_config_round_trips_through_plain_data():
+    cnn = config.CnnConfig(architecture="cnn", stage_channels=(8, 16), dropout_rate=0.1)
+    assert config.parse_model_config(cnn.to_dict()) == cnn
+
+
+@pytest.mark.parametrize("image_shape", [(28, 28), (28, 0, 1)])
+def test_image_shape_must_be_three_positive_integers(image_shape):
+    mlp = config.MlpConfig(architecture="mlp")
+    with pytest.raises(ValueError, match="three positive integers .* Received: image_shape="):
+        registry.build_model(mlp, image_shape=image_shape, num_classes=10)
+
+
+def test_one_class_is_refused():
+    mlp = config.MlpConfig(architecture="mlp")
+    with pytest.raises(ValueError, match="at least 2; .* Received: num_classes=1"):
+        registry.build_model(mlp, image_shape=(8, 8, 1), num_classes=1)
