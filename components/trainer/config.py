@@ -15,6 +15,8 @@ class OptimizerConfig(StrictConfig):
     name: Literal["adamw", "sgd"] = "adamw"
     learning_rate: Annotated[float, pydantic.Field(gt=0.0)] = 1e-3
     weight_decay: Annotated[float, pydantic.Field(ge=0.0)] = 1e-4
+    # Of sgd alone; with Nesterov's correction where it is above 0.
+    momentum: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.9
     global_clipnorm: Annotated[float, pydantic.Field(gt=0.0)] | None = 1.0
 
 

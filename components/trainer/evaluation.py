@@ -1,0 +1,54 @@
+"""Exact evaluation: every example counts once, also when the last batch is short.
+
+Axes: B batch, H height, W width, C channels, K classes.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from components.trainer import step
+
+
+def make_evaluate(
+    model: keras.Model, loss_function: step.LossFunction, *, strategy: tf.distribute.Strategy
+) -> Callable[[Iterable[Any]], dict[str, float]]:
+    """Makes a function that measures the model on a dataset; it is traced once.
+
+    Args:
+        model: Functional model that returns `{"logits": (B, K)}`.
+        loss_function: From (logits_BK, labels_B) to the losses (B,).
+        strategy: The strategy in whose scope the model was made.
+
+    Returns:
+        From a finite dataset of (images_BHWC, labels_B, weights_B), where padding has weight 0, to
+        the weighted means `loss` and `accuracy`.
+    """
+
+    def replica_totals(
+        images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor
+    ) -> step.Totals:
+        logits_BK = model(images_BHWC, training=False)["logits"]
+        losses_B = loss_function(logits_BK, labels_B) * weights_B
+        return step.batch_totals(logits_BK, labels_B, losses_B, weights_B)
+
+    @tf.autograph.experimental.do_not_convert
+    def batch_totals(batch: step.Batch) -> step.Totals:
+        totals = strategy.run(replica_totals, args=batch)
+        return {name: strategy.reduce("SUM", total, axis=None) for name, total in totals.items()}
+
+    @tf.function
+    def sum_over(dataset: Iterable[Any]) -> step.Totals:
+        totals = {name: tf.zeros(()) for name in ("loss", "correct", "weight")}
+        for batch in dataset:
+            part = batch_totals(batch)
+            totals = {name: totals[name] + part[name] for name in totals}
+        return totals
+
+    def evaluate(dataset: Iterable[Any]) -> dict[str, float]:
+        totals = sum_over(dataset)
+        return step.means({name: float(total) for name, total in totals.items()})
+
+    return evaluate

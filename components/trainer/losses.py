@@ -1,0 +1,33 @@
+"""Losses per example, so that weights and padding can be applied before the sum.
+
+Axes: B batch, K classes.
+"""
+
+import tensorflow as tf
+
+
+def sparse_cross_entropy(
+    logits_BK: tf.Tensor, labels_B: tf.Tensor, *, label_smoothing: float = 0.0
+) -> tf.Tensor:
+    """Cross-entropy of integer labels, with the label smoothing that Keras has for one-hot ones.
+
+    Smoothing moves that share of the target evenly to all classes
+    (https://arxiv.org/abs/1512.00567); it is computed without a one-hot tensor.
+
+    Args:
+        logits_BK: Scores before the softmax.
+        labels_B: Integers in [0, K).
+        label_smoothing: In [0, 1).
+
+    Returns:
+        The loss of each example, float32 (B,), whatever the dtype of the logits.
+
+    >>> sparse_cross_entropy(tf.zeros((3, 1)), tf.constant([0, 0, 0])).numpy().tolist()
+    [0.0, 0.0, 0.0]
+    """
+    logits_BK = tf.cast(logits_BK, tf.float32)
+    losses_B = tf.nn.sparse_softmax_cross_entropy_with_logits(labels_B, logits_BK)
+    if label_smoothing == 0.0:
+        return losses_B
+    uniform_B = -tf.reduce_mean(tf.nn.log_softmax(logits_BK), axis=-1)
+    return (1.0 - label_smoothing) * losses_B + label_smoothing * uniform_B

@@ -1,0 +1,58 @@
+"""Optimizers by name, for gradients that have been summed over the replicas already."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+
+from components.trainer import config
+
+
+class _ReducedGradients:
+    """Takes gradients as they are.
+
+    Keras sums over replicas inside the optimizer, after clipping and after looking for non-finite
+    values; both are then wrong under distribution. The train step sums first.
+    """
+
+    def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> Any:
+        return grads_and_vars
+
+
+class AdamW(_ReducedGradients, keras.optimizers.AdamW):
+    """AdamW (https://arxiv.org/abs/1711.05101) for reduced gradients."""
+
+
+class SGD(_ReducedGradients, keras.optimizers.SGD):
+    """Stochastic gradient descent with Nesterov momentum for reduced gradients."""
+
+
+def make_optimizer(
+    optimizer: config.OptimizerConfig,
+    learning_rate: keras.optimizers.schedules.LearningRateSchedule | float,
+    *,
+    variables: Sequence[keras.Variable],
+) -> keras.optimizers.Optimizer:
+    """Makes and builds the optimizer; call it in the strategy's scope.
+
+    Decay is decoupled from the gradient and skips every vector and scalar: biases and the scales
+    and offsets of normalisation layers. Clipping is the train step's, after the sum over replicas.
+
+    Args:
+        optimizer: The recipe's optimizer.
+        learning_rate: A rate or a schedule.
+        variables: The model's trainable variables.
+
+    Returns:
+        The optimizer with its state created.
+    """
+    common = {"learning_rate": learning_rate, "weight_decay": optimizer.weight_decay}
+    if optimizer.name == "sgd":
+        made = SGD(momentum=optimizer.momentum, nesterov=optimizer.momentum > 0, **common)
+    else:
+        made = AdamW(**common)
+    made.exclude_from_weight_decay(
+        var_list=[variable for variable in variables if len(variable.shape) < 2]
+    )
+    made.build(variables)
+    return made

@@ -1,0 +1,91 @@
+"""The run function of TFX's Trainer: turns its arguments into a request, trains and exports."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import pathlib
+import typing
+
+import tensorflow as tf
+
+from components.ingest.config import DataConfig
+from components.input_pipeline.config import InputConfig
+from components.trainer import train
+from components.trainer.config import TrainingConfig
+from models.config import parse_model_config
+from serving.export import export
+
+if typing.TYPE_CHECKING:
+    # Not at run time: the package around this module imports every TFX component.
+    from tfx.components.trainer import fn_args_utils
+
+# Files beside the SavedModel, in the same artifact.
+KERAS_MODEL_PATH = "Format-Keras/model.keras"
+_NUM_WARMUP_EXAMPLES = 8
+
+
+def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
+    """Trains and exports; TFX's Trainer calls it by its dotted name.
+
+    Args:
+        fn_args: `train_files` and `eval_files` are patterns of shards; `custom_config` holds
+            `recipe`, the resolved recipe as plain data, and `strategy`.
+
+    Raises:
+        ValueError: If the recipe does not fit the data or this machine.
+    """
+    recipe = fn_args.custom_config["recipe"]
+    request = make_request(fn_args)
+    result = train.train(request)
+    serving_dir = pathlib.Path(fn_args.serving_model_dir)
+    export.export_model(
+        result.model,
+        serving_dir,
+        class_names=request.data.label.class_names,
+        warmup_examples=_first_examples(request.validation_files),
+        recipe=recipe,
+    )
+    keras_path = serving_dir.parent / KERAS_MODEL_PATH
+    keras_path.parent.mkdir(parents=True)
+    result.model.save(keras_path)
+    _write_history(pathlib.Path(fn_args.model_run_dir), result)
+
+
+def make_request(fn_args: fn_args_utils.FnArgs) -> train.TrainRequest:
+    """Reads the settings that a step needs from TFX's arguments.
+
+    Args:
+        fn_args: As in `run_fn`.
+    """
+    recipe = fn_args.custom_config["recipe"]
+    return train.TrainRequest(
+        data=DataConfig.from_dict(recipe["data"]),
+        input=InputConfig.from_dict(recipe.get("input", {})),
+        model=parse_model_config(recipe["model"]),
+        training=TrainingConfig.from_dict(recipe["training"]),
+        seed=recipe["seed"],
+        strategy=fn_args.custom_config["strategy"],
+        train_files=_matching(fn_args.train_files),
+        validation_files=_matching(fn_args.eval_files),
+    )
+
+
+def _matching(patterns: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(itertools.chain.from_iterable(map(tf.io.gfile.glob, patterns))))
+
+
+def _first_examples(files: tuple[str, ...]) -> list[bytes]:
+    records = tf.data.TFRecordDataset(list(files)).take(_NUM_WARMUP_EXAMPLES)
+    return list(records.as_numpy_iterator())
+
+
+def _write_history(directory: pathlib.Path, result: train.TrainResult) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    record: dict[str, typing.Any] = {
+        "policy": result.policy,
+        "num_replicas": result.num_replicas,
+        "epochs": [dataclasses.asdict(epoch) for epoch in result.history],
+    }
+    (directory / "history.json").write_text(json.dumps(record, indent=1) + "\n")

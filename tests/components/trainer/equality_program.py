@@ -1,0 +1,142 @@
+"""Trains every case of the equality table on N replicas and writes the weights; run as a process.
+
+TensorFlow fixes the number of logical devices once per process, so that each count needs its own.
+
+    python equality_program.py NUM_REPLICAS OUTPUT.npz [CASE ...]
+
+With TF_CONFIG set it is one worker of a cluster, and NUM_REPLICAS counts the whole cluster.
+"""
+
+import functools
+import os
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from components.trainer import (
+    config,
+    evaluation,
+    loss_scale,
+    losses,
+    optimizer,
+    precision,
+    schedule,
+    step,
+    strategy,
+)
+from models.blocks import residual
+
+NUM_STEPS = 20
+BATCH_SIZE = 32
+NUM_CLASSES = 5
+SEED = 11
+
+_ADAMW = {"name": "adamw", "learning_rate": 3e-3, "weight_decay": 0.05, "global_clipnorm": 0.05}
+_SGD = {"name": "sgd", "learning_rate": 0.05, "weight_decay": 0.0, "global_clipnorm": None}
+# Dividing by a standard deviation of 0.1 enlarges rounding errors as it does gradients.
+_SLOW_SGD = {**_SGD, "learning_rate": 0.01}
+
+CASES = {
+    "sgd": {"optimizer": _SGD},
+    "adamw_decay_clip": {"optimizer": _ADAMW},
+    "accumulation": {"optimizer": _SGD, "accumulation_steps": 4},
+    "batch_norm": {"optimizer": _SLOW_SGD, "norm": True},
+    "batch_norm_accumulation": {"optimizer": _SLOW_SGD, "norm": True, "accumulation_steps": 4},
+    "label_smoothing": {"optimizer": _SGD, "label_smoothing": 0.2},
+    "weights": {"optimizer": _SGD, "weighted": True},
+    "schedule_loop": {"optimizer": _ADAMW, "steps_per_execution": 8, "schedule": "one_cycle"},
+    "mixed_float16": {"optimizer": _ADAMW, "precision": "mixed_float16"},
+}
+
+
+def batches(*, weighted):
+    """The same batches in the same order for any number of replicas."""
+    generator = np.random.default_rng(5)
+    size = NUM_STEPS * BATCH_SIZE
+    labels_N = generator.integers(0, NUM_CLASSES, size)
+    images_NHWC = generator.normal(128, 40, (size, 4, 4, 2)).astype("float32")
+    images_NHWC[:, 0, 0, 0] += 60.0 * labels_N
+    arrays = (images_NHWC, labels_N)
+    if weighted:
+        arrays += (generator.uniform(0, 2, size).astype("float32"),)
+    return tf.data.Dataset.from_tensor_slices(arrays).batch(BATCH_SIZE, drop_remainder=True)
+
+
+def build_model(*, norm):
+    """A small network of convolution, optional normalisation and two dense layers."""
+    inputs = keras.Input((4, 4, 2), name="image")
+    x = keras.layers.Rescaling(1 / 255)(inputs)
+    x = keras.layers.Conv2D(6, 3, padding="same")(x)
+    if norm:
+        x = residual.batch_norm(x, name="norm")
+    # Smooth, because a ReLU whose input is a rounding error from 0 has no one gradient.
+    x = keras.layers.Flatten()(keras.layers.Activation("gelu")(x))
+    x = keras.layers.Dense(8, activation="tanh")(x)
+    return keras.Model(inputs, {"logits": keras.layers.Dense(NUM_CLASSES, dtype="float32")(x)})
+
+
+def train(case, distribution):
+    """Trains one case for twenty steps and returns what must not depend on the replica count."""
+    keras.utils.set_random_seed(SEED)
+    settings = config.OptimizerConfig(**case["optimizer"])
+    loss_function = functools.partial(
+        losses.sparse_cross_entropy, label_smoothing=case.get("label_smoothing", 0.0)
+    )
+    with distribution.scope(), precision.policy_scope(case.get("precision", "float32")):
+        model = build_model(norm=case.get("norm", False))
+        rate = schedule.make_schedule(
+            config.ScheduleConfig(name=case.get("schedule", "cosine"), warmup_share=0.2),
+            peak=settings.learning_rate,
+            total_steps=NUM_STEPS,
+        )
+        train_step = step.TrainStep(
+            model,
+            optimizer.make_optimizer(settings, rate, variables=model.trainable_variables),
+            loss_function,
+            strategy=distribution,
+            global_batch_size=BATCH_SIZE,
+            seed=SEED,
+            accumulation_steps=case.get("accumulation_steps", 1),
+            global_clipnorm=settings.global_clipnorm,
+            scale=loss_scale.DynamicLossScale() if "precision" in case else None,
+        )
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    dataset = batches(weighted=case.get("weighted", False)).with_options(options)
+    iterator = iter(distribution.experimental_distribute_dataset(dataset))
+    in_one_call = case.get("steps_per_execution", 4)
+    for done in range(0, NUM_STEPS, in_one_call):
+        totals = train_step.run(iterator, min(in_one_call, NUM_STEPS - done))
+    evaluate = evaluation.make_evaluate(model, loss_function, strategy=distribution)
+    # Seven batches of 30 examples, of which the last is mostly padding.
+    weighted = batches(weighted=True).unbatch().take(182)
+    padded = weighted.padded_batch(32, padded_shapes=((4, 4, 2), (), ())).with_options(options)
+    measured = evaluate(distribution.experimental_distribute_dataset(padded))
+    result = {f"weight{i}": value for i, value in enumerate(model.get_weights())}
+    result.update({f"total_{name}": np.float64(value) for name, value in totals.items()})
+    result.update({f"measured_{name}": np.float64(value) for name, value in measured.items()})
+    return result
+
+
+def main(num_replicas, output, names):
+    """Runs the cases and writes `case/name` arrays."""
+    if "TF_CONFIG" in os.environ:
+        distribution = strategy.make_strategy("multi_worker_mirrored")
+    else:
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * num_replicas
+        )
+        distribution = strategy.make_strategy("mirrored" if num_replicas > 1 else "one_device")
+    assert distribution.num_replicas_in_sync == num_replicas
+    arrays = {}
+    for name in names or CASES:
+        for key, value in train(CASES[name], distribution).items():
+            arrays[f"{name}/{key}"] = value
+    np.savez(output, **arrays)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
