@@ -1,6 +1,7 @@
 """Starts child processes that cannot outlive their parent."""
 
 import ctypes
+import os
 import signal
 import subprocess
 import sys
@@ -29,8 +30,12 @@ def _tie_to_parent() -> Callable[[], None] | None:
         return None
     # Loaded here, because the child may not load libraries between fork and exec.
     prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
 
     def tie() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            # The parent died before the tie was made.
+            os.kill(os.getpid(), signal.SIGKILL)
 
     return tie

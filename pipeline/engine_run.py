@@ -12,7 +12,8 @@ import signal
 import time
 from typing import Any
 
-from pipeline import children
+from components.ingest import ingest
+from pipeline import children, example_image
 from pipeline.config import Recipe, RunConfig
 from pipeline.progress import board as board_module
 from pipeline.progress import display as display_module
@@ -132,7 +133,7 @@ class EngineRun:
 
     def _summarise(self, status: summary_module.Status, sentence: str) -> RunSummary:
         result, lines = self.board.result, self.board.lines
-        assert self.request is not None
+        published = _published(result) if status == "published" else None
         imports = lines.get(board_module.IMPORTS)
         return RunSummary(
             recipe=self.recipe.name,
@@ -147,10 +148,18 @@ class EngineRun:
                 imports=round(imports.seconds, 3) if imports and imports.seconds else None,
                 steps=self.board.seconds(),
             ),
-            published=_published(result) if status == "published" else None,
+            published=published,
             report_path=result.get("report_path"),
-            fingerprints=self.request.digests(),
+            example_image=self._example_image() if published else None,
+            fingerprints=self.request.digests() if self.request else {},
         )
+
+    def _example_image(self) -> str:
+        # The dataset is in the cache, so this only finds it.
+        dataset = ingest.ingest(
+            self.recipe.data, seed=self.recipe.seed, cache_dir=assess.cache_dir()
+        )
+        return str(example_image.write(dataset.path, self.run_dir))
 
     def _reason(self, returncode: int) -> str:
         log = self.run_dir / ENGINE_LOG

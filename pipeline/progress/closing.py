@@ -18,7 +18,7 @@ def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str) -> st
     """
     lines = [_headline(summary, again), *_facts(summary, evaluation)]
     if summary.published is not None:
-        lines += ["", *_next_commands(summary.published.path)]
+        lines += ["", *_next_commands(summary.published.path, summary.example_image)]
     return "\n".join(lines)
 
 
@@ -65,11 +65,12 @@ def _metric_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> d
     return facts
 
 
-def _next_commands(path: str) -> list[str]:
+def _next_commands(path: str, image: str | None) -> list[str]:
+    image = shlex.quote(image or "FILE.png")
     folder = shlex.quote(path.rstrip("/").rpartition("/")[0])
     return [
         "Serve it:",
         f"  kerasline serve --model {folder}",
         "Ask it:",
-        f"  kerasline predict --model {folder} --image FILE.png",
+        f"  kerasline predict --model {folder} --image {image}",
     ]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import PIL.Image
 import pytest
 
 from pipeline import engine_run
@@ -39,7 +40,14 @@ def test_a_published_run_ends_with_status_0_and_the_next_commands(kerasline, tmp
     assert status == 0
     assert "Published version 1 of digits." in out
     assert f"kerasline serve --model {tmp_path}/digits/published" in out
-    assert f"kerasline predict --model {tmp_path}/digits/published --image FILE.png" in out
+    example = next(tmp_path.glob("digits/*/example.png"))
+    assert f"kerasline predict --model {tmp_path}/digits/published --image {example}" in out
+
+
+def test_the_example_is_an_image_of_the_recipes_size(kerasline, tmp_path):
+    kerasline("run", "publish")
+    with PIL.Image.open(next(tmp_path.glob("digits/*/example.png"))) as image:
+        assert image.size == (8, 8)
 
 
 def test_the_worst_class_is_named(kerasline):
