@@ -96,6 +96,8 @@ def _read_pair(split: str, images: Path, labels: Path) -> Iterator[PixelBlock]:
                 pixels.reshape(count, height_px, width_px, 1),
                 _read(label_file, labels, count),
             )
+        _check_end(image_file, images)
+        _check_end(label_file, labels)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -121,11 +123,21 @@ def _header(file: BinaryIO, path: Path, *, rank: int) -> tuple[int, ...]:
     return struct.unpack(f">{rank}I", _read(file, path, 4 * rank).tobytes())
 
 
-def _read(file: BinaryIO, path: Path, num_bytes: int) -> np.ndarray:
+def _check_end(file: BinaryIO, path: Path) -> None:
+    # gzip compares its checksum only when it is asked for what follows the last byte.
+    if _read_some(file, path, 1):
+        raise DataError(f"Expected {path} to end after its last value; more follows. {_CURE}")
+
+
+def _read_some(file: BinaryIO, path: Path, num_bytes: int) -> bytes:
     try:
-        data = file.read(num_bytes)
+        return file.read(num_bytes)
     except (EOFError, OSError, zlib.error) as error:
         raise DataError(f"Expected to read {path} to its end, but: {error}. {_CURE}") from error
+
+
+def _read(file: BinaryIO, path: Path, num_bytes: int) -> np.ndarray:
+    data = _read_some(file, path, num_bytes)
     if len(data) < num_bytes:
         raise DataError(
             f"Expected {num_bytes} more bytes in {path}; the file ends after {len(data)}. {_CURE}"

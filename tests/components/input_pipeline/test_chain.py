@@ -1,0 +1,188 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from components.ingest import ingest
+from components.ingest.config import ImageFeature
+from components.input_pipeline import chain
+from components.input_pipeline.config import AugmentConfig, InputConfig
+from tests.components import data_factories
+
+IMAGE = ImageFeature(height_px=4, width_px=4, channels=1)
+NUM_ROWS = 96
+AUGMENT = AugmentConfig(horizontal_flip=True, max_translation_px=1)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    """Shards of 96 examples that all differ."""
+    folder = tmp_path_factory.mktemp("data")
+    source = data_factories.write_idx_dataset(folder / "source", num_train=60, num_test=NUM_ROWS)
+    data = data_factories.data_config()
+    dataset = ingest.ingest_source(source, data, seed=0, cache_dir=folder / "cache")
+    paths = [str(dataset.path / shard.path) for shard in dataset.manifest.splits["test"].shards]
+    assert chain.count_examples(paths) == NUM_ROWS
+    return paths
+
+
+def expected_images() -> dict[bytes, int]:
+    images, labels = data_factories.random_images(NUM_ROWS, seed=NUM_ROWS)
+    return {image.tobytes(): label for image, label in zip(images, labels.tolist(), strict=True)}
+
+
+def train(shards, *, cache="memory", augment=None, batch=12, seed=3, **options):
+    config = InputConfig(cache=cache, augment=augment or AugmentConfig())
+    dataset = chain.train_dataset(
+        shards, image=IMAGE, input_config=config, global_batch_size=batch, seed=seed, **options
+    )
+    return [(images, labels) for images, labels in dataset.as_numpy_iterator()]
+
+
+def flat(batches):
+    images = np.concatenate([images for images, _ in batches])
+    labels = np.concatenate([labels for _, labels in batches])
+    return [image.tobytes() for image in images], labels.tolist()
+
+
+@pytest.mark.parametrize("cache", ["memory", "none"])
+def test_each_example_comes_once_per_pass_with_its_label(shards, cache):
+    images, labels = flat(train(shards, cache=cache, num_steps=16))
+    for first in (0, NUM_ROWS):
+        one_pass = slice(first, first + NUM_ROWS)
+        assert dict(zip(images[one_pass], labels[one_pass], strict=True)) == expected_images()
+
+
+def test_each_example_comes_once_per_pass_when_batches_do_not_divide_the_data(shards):
+    images, _ = flat(train(shards, batch=36, num_steps=8))
+    for first in (0, NUM_ROWS, 2 * NUM_ROWS):
+        assert len(set(images[first : first + NUM_ROWS])) == NUM_ROWS
+
+
+def test_every_pass_has_another_order(shards):
+    images, _ = flat(train(shards, num_steps=16))
+    assert images[:NUM_ROWS] != images[NUM_ROWS:]
+
+
+def test_another_seed_has_another_order(shards):
+    assert flat(train(shards, seed=1, num_steps=1)) != flat(train(shards, seed=2, num_steps=1))
+
+
+def test_order_keeps_no_trace_of_the_order_on_disk(shards):
+    """Labels come round in turn on disk; after the shuffle neighbours are independent."""
+    _, labels = flat(train(shards, num_steps=800, batch=12))
+    pairs = np.stack([labels[:-1], labels[1:]])
+    follows = np.mean((pairs[1] - pairs[0]) % 3 == 1)
+    assert abs(follows - 1 / 3) < 4 * np.sqrt(2 / 9 / pairs.shape[1])
+
+
+def test_both_caches_give_the_same_batches(shards):
+    assert flat(train(shards, cache="memory", augment=AUGMENT, num_steps=9)) == flat(
+        train(shards, cache="none", augment=AUGMENT, num_steps=9)
+    )
+
+
+def test_a_run_that_starts_later_sees_what_the_whole_run_saw(shards):
+    whole = train(shards, augment=AUGMENT, num_steps=14)
+    later = train(shards, augment=AUGMENT, start_step=9, num_steps=5)
+    assert flat(later) == flat(whole[9:])
+
+
+def test_a_start_after_billions_of_steps_is_immediate(shards):
+    assert len(train(shards, start_step=10**12, num_steps=1)) == 1
+
+
+def test_any_integer_is_a_seed(shards):
+    assert len(train(shards, seed=-(2**70), augment=AUGMENT, num_steps=1)) == 1
+
+
+def test_augmentation_is_drawn_anew_in_each_pass(shards):
+    one_pass, next_pass = (
+        sorted(flat(train(shards, augment=AUGMENT, start_step=step, num_steps=8))[0])
+        for step in (0, 8)
+    )
+    assert one_pass != next_pass
+
+
+def test_batches_have_static_shapes(shards):
+    dataset = chain.train_dataset(
+        shards, image=IMAGE, input_config=InputConfig(augment=AUGMENT), global_batch_size=12, seed=0
+    )
+    images_spec, labels_spec = dataset.element_spec
+    assert (images_spec.shape, labels_spec.shape) == ((12, 4, 4, 1), (12,))
+
+
+def test_dataset_without_num_steps_has_no_end(shards):
+    dataset = chain.train_dataset(
+        shards, image=IMAGE, input_config=InputConfig(), global_batch_size=12, seed=0
+    )
+    assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+
+
+@pytest.mark.parametrize("cache", ["memory", "none"])
+@pytest.mark.parametrize("batch", [96, 32, 36, 100])
+def test_evaluation_sees_each_example_once_and_masks_the_rest(shards, cache, batch):
+    dataset = chain.eval_dataset(shards, image=IMAGE, global_batch_size=batch, cache=cache)
+    found = [
+        (image.tobytes(), label)
+        for images, labels, weights in dataset.as_numpy_iterator()
+        for image, label, weight in zip(images, labels, weights, strict=True)
+        if weight == 1.0
+    ]
+    assert len(found) == NUM_ROWS and dict(found) == expected_images()
+
+
+def test_evaluation_batches_have_one_shape_and_weights_of_zero_and_one(shards):
+    dataset = chain.eval_dataset(shards, image=IMAGE, global_batch_size=36)
+    assert [spec.shape[0] for spec in dataset.element_spec] == [36, 36, 36]
+    weights = np.concatenate([weights for _, _, weights in dataset.as_numpy_iterator()])
+    assert weights.tolist() == [1.0] * NUM_ROWS + [0.0] * 12
+
+
+@pytest.mark.parametrize("batch", [0, 97])
+def test_batch_that_the_data_does_not_fill_is_refused(shards, batch):
+    with pytest.raises(ValueError, match=f"global_batch_size={batch}, examples=96"):
+        train(shards, batch=batch, num_steps=1)
+
+
+REPLICAS = """
+import json, sys
+import tensorflow as tf
+from components.ingest.config import ImageFeature
+from components.input_pipeline import chain
+from components.input_pipeline.config import AugmentConfig, InputConfig
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
+augment = AugmentConfig(horizontal_flip=True, max_translation_px=1)
+image = ImageFeature(height_px=4, width_px=4, channels=1)
+seen = []
+for count in (1, 2, 4):
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(count)])
+    dataset = chain.train_dataset(
+        sys.argv[1:], image=image, input_config=InputConfig(augment=augment),
+        global_batch_size=12, seed=3, num_steps=8,
+    )
+    steps = []
+    for images, _ in strategy.experimental_distribute_dataset(dataset):
+        parts = strategy.experimental_local_results(images)
+        steps.append([[row.tobytes().hex() for row in part.numpy()] for part in parts])
+    seen.append(steps)
+print(json.dumps(seen))
+"""
+
+
+def test_replicas_share_the_batches_of_one_device(shards):
+    command = [sys.executable, "-c", REPLICAS, *shards]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    one, two, four = json.loads(result.stdout)
+    for steps, count in ((one, 1), (two, 2), (four, 4)):
+        assert {len(part) for step in steps for part in step} == {12 // count}
+    joined = [
+        [row for step in steps for part in step for row in part] for steps in (one, two, four)
+    ]
+    images, _ = flat(train(shards, augment=AUGMENT, num_steps=8))
+    assert joined == [[image.hex() for image in images]] * 3
