@@ -10,7 +10,7 @@ from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
 from models.base_config import StrictConfig
-from models.config import ModelConfig
+from models.config import CnnConfig, ModelConfig
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 
@@ -46,6 +46,19 @@ class Recipe(StrictConfig):
                 "input.augment.max_translation_px must be less than the image's shorter side. "
                 f"Received: max_translation_px = {self.input.augment.max_translation_px}, "
                 f"data.image = {image.height_px} x {image.width_px} px. Lower it."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _image_is_large_enough_for_the_model(self) -> Self:
+        if not isinstance(self.model, CnnConfig):
+            return self
+        image, stages = self.data.image, len(self.model.stage_channels)
+        if min(image.height_px, image.width_px) < 2**stages:
+            raise ValueError(
+                f"model.stage_channels has {stages} stages, each of which halves the image, so "
+                f"both sides must be at least {2**stages} px. Received: data.image = "
+                f"{image.height_px} x {image.width_px} px. Use fewer stages or larger images."
             )
         return self
 

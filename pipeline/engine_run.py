@@ -112,7 +112,10 @@ class EngineRun:
 
     def _prefetch_request(self) -> str:
         return PrefetchRequest(
-            data=self.recipe.data, seed=self.recipe.seed, cache_dir=str(assess.cache_dir())
+            data=self.recipe.data,
+            seed=self.recipe.seed,
+            global_batch_size=self.recipe.training.global_batch_size,
+            cache_dir=str(assess.cache_dir()),
         ).model_dump_json(exclude_none=True)
 
     def _write_request(self) -> None:

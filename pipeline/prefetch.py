@@ -9,7 +9,7 @@ import sys
 import time
 
 from components import progress
-from components.ingest import ingest
+from components.ingest import checks, ingest
 from pipeline.state.request import PrefetchRequest
 
 STEP = "ingest"
@@ -21,7 +21,10 @@ def main() -> int:
     started = time.monotonic()
     progress.report("step_started", step=STEP)
     try:
-        ingest.ingest(request.data, seed=request.seed, cache_dir=pathlib.Path(request.cache_dir))
+        dataset = ingest.ingest(
+            request.data, seed=request.seed, cache_dir=pathlib.Path(request.cache_dir)
+        )
+        checks.check_batch_size(dataset.manifest, global_batch_size=request.global_batch_size)
     except (ValueError, OSError) as error:
         seconds = time.monotonic() - started
         progress.report("prefetch_failed", step=STEP, sentence=str(error), seconds=seconds)

@@ -1,6 +1,6 @@
 """TrainingConfig: everything about learning except the data and the model."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pydantic
 
@@ -17,7 +17,19 @@ class OptimizerConfig(StrictConfig):
     weight_decay: Annotated[float, pydantic.Field(ge=0.0)] = 1e-4
     # Of sgd alone; with Nesterov's correction where it is above 0.
     momentum: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.9
-    global_clipnorm: Annotated[float, pydantic.Field(gt=0.0)] | None = 1.0
+    # Largest norm of all gradients together; 0 does not clip.
+    global_clipnorm: Annotated[float, pydantic.Field(ge=0.0)] = 1.0
+
+    @pydantic.model_validator(mode="after")
+    def _momentum_is_used(self) -> Self:
+        default = OptimizerConfig.model_fields["momentum"].default
+        if self.name != "sgd" and self.momentum != default:
+            raise ValueError(
+                'momentum belongs to name = "sgd" only. '
+                f'Received: name = "{self.name}", momentum = {self.momentum}. '
+                'Remove it, or set name = "sgd".'
+            )
+        return self
 
 
 class ScheduleConfig(StrictConfig):

@@ -145,7 +145,7 @@ def _build_step(
         strategy=distribution,
         global_batch_size=training.global_batch_size,
         seed=request.seed,
-        global_clipnorm=training.optimizer.global_clipnorm,
+        global_clipnorm=training.optimizer.global_clipnorm or None,
         scale=loss_scale.DynamicLossScale() if is_float16 else None,
     )
 

@@ -60,11 +60,13 @@ class PrefetchRequest(StrictConfig):
     """The data to prepare before the engine needs it, as `ingest.ingest` takes it.
 
     Attributes:
+        global_batch_size: Examples per training step, which the train split must hold.
         cache_dir: Absolute folder of prepared data.
     """
 
     data: DataConfig
     seed: int
+    global_batch_size: int
     cache_dir: str
 
 

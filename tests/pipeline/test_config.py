@@ -14,7 +14,7 @@ _MODELS = st.one_of(
     st.builds(
         CnnConfig,
         architecture=st.just("cnn"),
-        stage_channels=st.lists(_POSITIVE, min_size=1, max_size=4).map(tuple),
+        stage_channels=st.lists(_POSITIVE, min_size=1, max_size=3).map(tuple),
         dropout_rate=st.floats(0.0, 0.99),
     ),
     st.builds(
@@ -36,6 +36,9 @@ def _recipes(draw):
         update={
             "num_epochs": draw(_POSITIVE),
             "label_smoothing": draw(st.floats(0.0, 0.99)),
+            "optimizer": base.training.optimizer.model_copy(
+                update={"global_clipnorm": draw(st.sampled_from([0.0, 0.5]))}
+            ),
             "precision": draw(st.sampled_from(["auto", "float32", "mixed_float16"])),
         }
     )
@@ -75,6 +78,11 @@ def test_a_run_config_survives_being_plain_data(run_config):
             "max_translation_px must be less than the image's shorter side",
         ),
         ("evaluation.min_class_accuracy=0.95", "min_class_accuracy must not exceed min_accuracy"),
+        ("training.optimizer.momentum=0.5", 'momentum belongs to name = "sgd" only'),
+        (
+            'model={architecture = "cnn", stage_channels = [8, 8, 8, 8]}',
+            "model.stage_channels has 4 stages, .* at least 16 px. Received: data.image = 8 x 8 px",
+        ),
         ("data.label.class_names=['a', 'a']", "Received twice or more: a"),
     ],
 )

@@ -132,6 +132,12 @@ def test_unusable_data_ends_the_run_without_waiting_for_the_engine(kerasline):
     assert "class_names" in out
 
 
+def test_a_batch_larger_than_the_data_is_refused_before_training(kerasline):
+    status, out, _ = kerasline("run", "hang", "--set", "training.global_batch_size=5000")
+    assert status == 1
+    assert "global_batch_size=5000" in out
+
+
 def test_explain_names_what_changed(kerasline):
     kerasline("run", "publish")
     status, out, _ = kerasline("explain", "publish", "--set", "training.num_epochs=3")
