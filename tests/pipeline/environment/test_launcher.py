@@ -1,6 +1,5 @@
 """The launcher, on a small checkout of its own: the real set-up, with two packages in the lock."""
 
-import contextlib
 import json
 import os
 import re
@@ -161,27 +160,46 @@ def test_a_changed_lock_is_installed(checkout):
     assert list((checkout / ".venv").glob("lib/python*/site-packages/typing_extensions.py"))
 
 
-def test_a_killed_set_up_is_repaired(tmp_path):
-    checkout = make_checkout(tmp_path / "repo")
+def test_a_hash_that_differs_from_the_lock_stops_the_set_up(checkout):
+    lock = checkout / "requirements/runtime.txt"
+    right = lock.read_text()
+    lock.write_text(re.sub(r"sha256:[0-9a-f]{64}", "sha256:" + "0" * 64, right))
+    status, _, errors = run([checkout / "kerasline"])
+    lock.write_text(right)
+    assert status == 1
+    assert "hash mismatch" in errors.lower()
+    assert "run the same command again" in errors
+    assert not (checkout / ".venv/ready").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"])
+def test_an_interrupted_set_up_leaves_nothing_that_looks_ready(checkout, number):
+    shutil.rmtree(checkout / ".venv", ignore_errors=True)
     process = start([checkout / "kerasline"], start_new_session=True)
     deadline = time.monotonic() + 60
-    while not (checkout / ".venv/tools").exists() and time.monotonic() < deadline:
+    while not (checkout / ".venv/pyvenv.cfg").exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
+    os.killpg(process.pid, number)
     process.communicate(timeout=60)
+    # Ended by the signal itself, which a shell shows as 128 + its number: 130 for Ctrl-C.
+    assert process.returncode == -number
     assert not (checkout / ".venv/ready").exists()
+
+
+def test_an_unfinished_set_up_is_repaired_by_the_next_start(checkout):
+    shutil.rmtree(checkout / ".venv/bin", ignore_errors=True)
+    (checkout / ".venv/ready").unlink(missing_ok=True)
     status, _, errors = run([checkout / "kerasline"])
     assert (status, set_up_count(errors)) == (0, 1), errors
 
 
-def test_a_moved_folder_is_set_up_anew(tmp_path):
-    checkout = make_checkout(tmp_path / "before")
-    assert run([checkout / "kerasline"])[0] == 0
-    moved = checkout.rename(tmp_path / "after")
+def test_a_moved_folder_is_set_up_anew(checkout):
+    moved = checkout.rename(checkout.with_name("moved"))
     status, report, errors = run([moved / "kerasline"])
+    (moved / "kerasline").parent.rename(checkout)
     assert (status, set_up_count(errors)) == (0, 1), errors
     assert Path(report["click"]).is_relative_to(moved)
-    assert list(tmp_path.glob("after/.venv.old-*")) == []
+    assert list(checkout.glob(".venv.old-*")) == []
 
 
 def test_a_machine_without_python_is_told_what_to_install(tmp_path):
@@ -192,17 +210,13 @@ def test_a_machine_without_python_is_told_what_to_install(tmp_path):
         (tools / name).symlink_to(shutil.which(name))
     status, _, errors = run([checkout / "kerasline"], env={"PATH": str(tools)})
     assert status == 1
-    assert "expected Python 3.11, 3.12 or 3.13 on PATH, found none that runs" in errors
+    assert "expected Python 3.11, 3.12 or 3.13, found none that runs among: python3 " in errors
     assert "docker build" in errors
 
 
-def test_a_hash_that_differs_from_the_lock_stops_the_set_up(tmp_path):
+def test_an_interpreter_named_by_hand_is_the_only_one_tried(tmp_path):
     checkout = make_checkout(tmp_path / "repo")
-    lock = checkout / "requirements/runtime.txt"
-    lock.write_text(re.sub(r"sha256:[0-9a-f]{64}", "sha256:" + "0" * 64, lock.read_text()))
-    status, _, errors = run([checkout / "kerasline"])
+    environment = {**os.environ, "KERASLINE_PYTHON": "/no such/python"}
+    status, _, errors = run([checkout / "kerasline"], env=environment)
     assert status == 1
-    assert "hash mismatch" in errors.lower()
-    assert "run the same command again" in errors
-    with contextlib.suppress(FileNotFoundError):
-        assert not (checkout / ".venv/ready").exists()
+    assert "found none that runs among: /no such/python\n" in errors
