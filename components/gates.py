@@ -4,9 +4,9 @@ from components import progress
 
 
 class GateRefusedError(RuntimeError):
-    """A gate refused to let the run go on; the message says what failed, by how much, and what to do.
+    """A gate stopped the run; the message says what failed, by how much, and what to do.
 
-    Raising it also sends a `gate_refused` event, so that the reason survives TFX's own error wrapping.
+    Raising it also sends a `gate_refused` event, so that the reason survives TFX's error wrapping.
     """
 
     def __init__(self, step: str, sentence: str):

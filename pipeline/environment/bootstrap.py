@@ -199,8 +199,8 @@ def _uv_environment() -> dict[str, str]:
     for pip_name, uv_name in (("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), ("PIP_CERT", "SSL_CERT_FILE")):
         if pip_name in environment:
             environment.setdefault(uv_name, environment[pip_name])
-    # A company's proxy has its certificate among the system's; a slim container has none at all, and
-    # there uv's own must do.
+    # A company's proxy has its certificate among the system's; a slim container has none at all,
+    # and there uv's own must do.
     paths = ssl.get_default_verify_paths()
     if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())):
         environment.setdefault("UV_SYSTEM_CERTS", "true")

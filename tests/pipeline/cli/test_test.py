@@ -9,7 +9,9 @@ from pipeline.cli import test as test_command
 
 def kerasline(*words, cwd):
     command = [sys.executable, "-P", "-m", "pipeline.cli.main", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def test_arguments_go_to_pytest_from_any_folder(tmp_path):
