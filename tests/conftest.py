@@ -35,9 +35,15 @@ class FinishedRun:
         return pathlib.Path(self.summary["published"]["path"])
 
 
-def run_kerasline(*words: str, cwd: pathlib.Path | None = None) -> subprocess.CompletedProcess[str]:
+def run_kerasline(
+    *words: str, cache_home: pathlib.Path, cwd: pathlib.Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Runs `kerasline WORDS` in a process of its own and captures what it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(_PROJECT_DIR)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(_PROJECT_DIR),
+        "XDG_CACHE_HOME": str(cache_home),
+    }
     return subprocess.run(
         [sys.executable, "-P", "-m", "pipeline.cli.main", *words],
         capture_output=True,
@@ -50,17 +56,30 @@ def run_kerasline(*words: str, cwd: pathlib.Path | None = None) -> subprocess.Co
 
 
 @pytest.fixture(scope="session")
-def digits_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
-    """One real run of the digits recipe, made once and shared; do not change what it left."""
+def session_dir(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder that all processes of this test session share."""
     # Under pytest-xdist each worker has a folder of its own below the session's.
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    root, answer = shared / "digits_run", shared / "digits_run.json"
-    with (shared / "digits_run.lock").open("w") as lock:
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
+@pytest.fixture(scope="session")
+def cache_home(session_dir: pathlib.Path) -> pathlib.Path:
+    """A cache folder for this session, so that tests neither need nor fill the user's."""
+    path = session_dir / "cache_home"
+    path.mkdir(exist_ok=True)
+    return path
+
+
+@pytest.fixture(scope="session")
+def digits_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
+    """One real run of the digits recipe, made once and shared; do not change what it left."""
+    root, answer = session_dir / "digits_run", session_dir / "digits_run.json"
+    with (session_dir / "digits_run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not answer.exists():
-            done = run_kerasline("run", "digits", "--root", str(root), "--json")
+            words = ("run", "digits", "--root", str(root), "--json")
+            done = run_kerasline(*words, cache_home=cache_home)
             assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
             answer.write_text(json.dumps({"out": done.stdout, "err": done.stderr}))
         told = json.loads(answer.read_text())

@@ -16,6 +16,11 @@ from pipeline.cli import main
 _DEADLINE_SECS = 60.0
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(cache_home, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+
+
 @pytest.fixture
 def kerasline(tmp_path, monkeypatch, capsys):
     """Runs `kerasline WORDS` on the digits recipe; returns status, standard output and error."""
