@@ -6,6 +6,7 @@ sorted order, as TensorFlow's own deterministic serialisation does, so that the 
 gives the same bytes.
 """
 
+import functools
 import struct
 from collections.abc import Iterator
 
@@ -26,26 +27,33 @@ def encode_example(*, image: bytes, key: bytes, label: int) -> bytes:
     >>> sorted(decode_example(encode_example(image=b"png", key=b"train/7", label=3)).items())
     [('image', [b'png']), ('key', [b'train/7']), ('label', [3])]
     """
-    label_list = _field(1, _encode_varint(label))
-    return _field(
-        1,
-        _entry(b"image", _field(1, _field(1, image)))
-        + _entry(b"key", _field(1, _field(1, key)))
-        + _entry(b"label", _field(3, label_list)),
-    )
+    features = _bytes_entry(b"image", image) + _bytes_entry(b"key", key) + _label_entry(label)
+    return b"\n" + _varint(len(features)) + features
 
 
-def _entry(name: bytes, feature: bytes) -> bytes:
-    return _field(1, _field(1, name) + _field(2, feature))
+def _bytes_entry(name: bytes, value: bytes) -> bytes:
+    """Encodes a map entry that holds one byte string; only sizes travel inwards, so one copy."""
+    value_head = b"\n" + _varint(len(value))
+    list_size = len(value_head) + len(value)
+    list_head = b"\n" + _varint(list_size)
+    return _entry_head(name, len(list_head) + list_size) + list_head + value_head + value
 
 
-def _field(number: int, payload: bytes) -> bytes:
-    return bytes((number << 3 | _LENGTH,)) + _encode_varint(len(payload)) + payload
+@functools.cache
+def _label_entry(label: int) -> bytes:
+    packed = _varint(label)
+    integers = b"\n" + _varint(len(packed)) + packed
+    feature = b"\x1a" + _varint(len(integers)) + integers
+    return _entry_head(b"label", len(feature)) + feature
 
 
-def _encode_varint(value: int) -> bytes:
-    if value < 0x80:
-        return bytes((value,))
+def _entry_head(name: bytes, feature_size: int) -> bytes:
+    head = b"\n" + _varint(len(name)) + name + b"\x12" + _varint(feature_size)
+    return b"\n" + _varint(len(head) + feature_size) + head
+
+
+@functools.lru_cache(1 << 14)
+def _varint(value: int) -> bytes:
     pieces = bytearray()
     while value >= 0x80:
         pieces.append(value & 0x7F | 0x80)

@@ -14,6 +14,8 @@ import google_crc32c
 from components.ingest.errors import DataError
 
 _MASK_DELTA = 0xA282EAD8
+# Each open shard has one, so it is small.
+_BUFFER_BYTES = 1 << 17
 _HEADER = struct.Struct("<QI")
 _FOOTER = struct.Struct("<I")
 
@@ -48,7 +50,7 @@ class RecordWriter:
     def write(self, data: bytes) -> None:
         """Appends one record."""
         if self._file is None:
-            self._file = self.path.open("xb", buffering=1 << 20)
+            self._file = self.path.open("xb", buffering=_BUFFER_BYTES)
         record = frame_record(data)
         self._file.write(record)
         self._sha256.update(record)
