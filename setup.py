@@ -44,6 +44,7 @@ setuptools.setup(
         ]
     ),
     package_data={
+        "components.report": ["*.html"],
         "pipeline.recipes": ["*.toml"],
     },
     install_requires=["click", "pydantic>=2", "rich"],

@@ -68,3 +68,8 @@ class RunConfig(StrictConfig):
 
     root: str = "runs"
     strategy: Literal["auto", "one_device", "mirrored", "multi_worker_mirrored", "tpu"] = "auto"
+    # Arguments of Apache Beam's runner, such as `--runner=FlinkRunner`; without them no step needs
+    # Beam's own process, and all run in one.
+    beam_options: tuple[str, ...] = ()
+    # The container image of Kubeflow and Vertex AI.
+    image: str = "kerasline:latest"

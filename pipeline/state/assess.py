@@ -1,10 +1,9 @@
 """Asks, without TensorFlow, what a run would depend on and whether the last one still stands."""
 
 import dataclasses
-import os
 import pathlib
 
-from components.ingest import digest
+from components.ingest import cache_location, digest
 from pipeline.config import Recipe, RunConfig
 from pipeline.environment import fingerprint
 from pipeline.state import changes, fingerprints, workspace
@@ -64,6 +63,5 @@ def assess(recipe: Recipe, run_config: RunConfig, place: workspace.Workspace) ->
 
 
 def cache_dir() -> pathlib.Path:
-    """Folder of prepared data: `$XDG_CACHE_HOME/kerasline`, or `~/.cache/kerasline`."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (pathlib.Path(base) if base else pathlib.Path.home() / ".cache") / "kerasline"
+    """Folder of prepared data, absolute."""
+    return cache_location.cache_dir().absolute()

@@ -43,14 +43,25 @@ STEPS: tuple[Step, ...] = (
         code=("components.ingest",),
         reads_source=True,
     ),
-    Step(name="statistics", title="Describe the data", upstream=("ingest",)),
-    Step(name="schema", title="Derive the schema", upstream=("statistics",)),
+    Step(
+        name="schema",
+        title="Derive the schema",
+        recipe_keys=("data.image", "data.label"),
+        code=("components.schema",),
+    ),
+    Step(
+        name="statistics",
+        title="Describe the data",
+        code=("components.statistics",),
+        upstream=("ingest", "schema"),
+    ),
     Step(name="validation", title="Look for anomalies", upstream=("statistics", "schema")),
     Step(
         name="validation_gate",
         title="Check the data",
         recipe_keys=("data.label",),
-        upstream=("ingest", "statistics", "validation"),
+        code=("components.validation_gate",),
+        upstream=("statistics", "validation"),
     ),
     Step(
         name="trainer",
@@ -69,10 +80,29 @@ STEPS: tuple[Step, ...] = (
         upstream=("ingest", "trainer"),
     ),
     Step(
+        name="report",
+        title="Write the report",
+        # The page shows the whole recipe.
+        recipe_keys=(
+            "schema_version",
+            "name",
+            "description",
+            "task",
+            "seed",
+            "data",
+            "input",
+            "model",
+            "training",
+            "evaluation",
+        ),
+        code=("components.report",),
+        upstream=("validation_gate", "trainer", "evaluator"),
+    ),
+    Step(
         name="evaluation_gate",
         title="Judge the model",
-        recipe_keys=("data.label", "evaluation"),
-        code=("components.evaluator",),
+        recipe_keys=("data.label",),
+        code=("components.evaluation_gate",),
         upstream=("evaluator",),
     ),
     Step(
@@ -88,13 +118,6 @@ STEPS: tuple[Step, ...] = (
         recipe_keys=("name",),
         code=("components.publisher",),
         upstream=("trainer", "evaluation_gate", "model_check"),
-    ),
-    Step(
-        name="report",
-        title="Write the report",
-        recipe_keys=("name", "description", "schema_version"),
-        code=("components.report",),
-        upstream=("statistics", "trainer", "evaluator", "publisher"),
     ),
 )
 

@@ -1,0 +1,1 @@
+"""The gate that stops a run whose model misses its thresholds."""

@@ -1,0 +1,49 @@
+"""The evaluation gate component: stops the run when the model is not blessed."""
+
+import json
+
+from tfx import types
+from tfx.dsl.components.base import base_component, executor_spec
+from tfx.types import component_spec, standard_artifacts
+
+from components.evaluation_gate import executor
+from components.ingest import config
+
+
+class EvaluationGateSpec(component_spec.ComponentSpec):
+    """The interface of `EvaluationGate`."""
+
+    PARAMETERS = {
+        "label": component_spec.ExecutionParameter(type=str),
+        "fingerprint": component_spec.ExecutionParameter(type=str),
+    }
+    INPUTS = {
+        "evaluation": component_spec.ChannelParameter(type=standard_artifacts.ModelEvaluation),
+        "blessing": component_spec.ChannelParameter(type=standard_artifacts.ModelBlessing),
+    }
+    OUTPUTS = {"metrics": component_spec.ChannelParameter(type=standard_artifacts.JsonValue)}
+
+
+class EvaluationGate(base_component.BaseComponent):
+    """Stops the run when the model is not blessed; its output is the metrics of a model that is."""
+
+    SPEC_CLASS = EvaluationGateSpec
+    EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(executor.Executor)
+
+    def __init__(
+        self,
+        *,
+        evaluation: types.BaseChannel,
+        blessing: types.BaseChannel,
+        label: config.LabelFeature,
+        fingerprint: str = "",
+    ):
+        super().__init__(
+            spec=EvaluationGateSpec(
+                evaluation=evaluation,
+                blessing=blessing,
+                label=json.dumps(label.to_dict()),
+                fingerprint=fingerprint,
+                metrics=types.Channel(type=standard_artifacts.JsonValue),
+            )
+        )

@@ -1,0 +1,103 @@
+"""The evaluator component: TFX's Evaluator with the thresholds of a recipe."""
+
+import tensorflow_model_analysis as tfma
+from tensorflow_model_analysis.proto import config_pb2
+from tfx import types
+from tfx.components.evaluator import component as evaluator
+from tfx.dsl.components.base import base_beam_component, executor_spec
+from tfx.types import component_spec, standard_artifacts, standard_component_specs
+from tfx.utils import json_utils
+
+from components.evaluator import config, executor
+
+# Rounding in a metric's float32 sum must not turn an equal value into a missed threshold.
+_TOLERANCE = 1e-6
+
+
+class EvaluatorSpec(standard_component_specs.EvaluatorSpec):
+    """The interface of TFX's Evaluator and a fingerprint."""
+
+    PARAMETERS = {
+        **standard_component_specs.EvaluatorSpec.PARAMETERS,
+        "fingerprint": component_spec.ExecutionParameter(type=str),
+    }
+
+
+class Evaluator(evaluator.Evaluator):
+    """Measures a model on one split, overall and by class, and blesses it if it is good enough."""
+
+    SPEC_CLASS = EvaluatorSpec
+    EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(executor.Executor)
+
+    def __init__(
+        self,
+        *,
+        examples: types.BaseChannel,
+        model: types.BaseChannel,
+        baseline_model: types.BaseChannel,
+        eval_config: tfma.EvalConfig,
+        split: str,
+        fingerprint: str = "",
+    ):
+        spec = EvaluatorSpec(
+            examples=examples,
+            model=model,
+            baseline_model=baseline_model,
+            eval_config=eval_config,
+            example_splits=json_utils.dumps([split]),
+            fairness_indicator_thresholds=json_utils.dumps(None),
+            evaluation=types.Channel(type=standard_artifacts.ModelEvaluation),
+            blessing=types.Channel(type=standard_artifacts.ModelBlessing),
+            fingerprint=fingerprint,
+        )
+        # TFX's own constructor has no place for the fingerprint.
+        base_beam_component.BaseBeamComponent.__init__(self, spec=spec)
+
+
+def make_eval_config(evaluation: config.EvaluationConfig, *, label_name: str) -> tfma.EvalConfig:
+    """Turns a recipe's thresholds into TFMA's config.
+
+    Args:
+        evaluation: The thresholds.
+        label_name: Feature of the examples that holds the label; each of its values is a slice.
+    """
+    overall, per_class = config_pb2.SlicingSpec(), config_pb2.SlicingSpec(feature_keys=[label_name])
+    overall_threshold = _at_least(evaluation.min_accuracy)
+    overall_threshold.change_threshold.direction = config_pb2.HIGHER_IS_BETTER
+    overall_threshold.change_threshold.absolute.value = -evaluation.max_accuracy_drop - _TOLERANCE
+    accuracy = config_pb2.MetricConfig(
+        class_name="SparseCategoricalAccuracy",
+        config='"name": "accuracy"',
+        per_slice_thresholds=[
+            config_pb2.PerSliceMetricThreshold(
+                slicing_specs=[overall], threshold=overall_threshold
+            ),
+            config_pb2.PerSliceMetricThreshold(
+                slicing_specs=[per_class], threshold=_at_least(evaluation.min_class_accuracy)
+            ),
+        ],
+    )
+    others = [
+        config_pb2.MetricConfig(
+            class_name="SparseCategoricalCrossentropy", config='"name": "loss"'
+        ),
+        config_pb2.MetricConfig(class_name="ExampleCount"),
+        config_pb2.MetricConfig(class_name="MultiClassConfusionMatrixPlot"),
+    ]
+    return config_pb2.EvalConfig(
+        model_specs=[
+            config_pb2.ModelSpec(
+                signature_name="serve_examples",
+                prediction_key="probabilities",
+                label_key=label_name,
+            )
+        ],
+        slicing_specs=[overall, per_class],
+        metrics_specs=[config_pb2.MetricsSpec(metrics=[accuracy, *others])],
+    )
+
+
+def _at_least(bound: float) -> config_pb2.MetricThreshold:
+    threshold = config_pb2.MetricThreshold()
+    threshold.value_threshold.lower_bound.value = bound - _TOLERANCE
+    return threshold

@@ -1,0 +1,113 @@
+"""Runs TFX's Evaluator and writes what it found as plain data beside TFMA's files.
+
+Legend: K classes.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import tensorflow_model_analysis as tfma
+from tensorflow_model_analysis.proto import metrics_for_slice_pb2, validation_result_pb2
+from tfx import types
+from tfx.components.evaluator import executor as evaluator
+from tfx.types import artifact_utils
+
+from components.evaluator import outcome
+
+Metrics = dict[str, float]
+
+
+class Executor(evaluator.Executor):
+    """TFX's Evaluator, whose result also lies in `outcome.json` in the `evaluation` artifact."""
+
+    def Do(  # noqa: N802
+        self,
+        input_dict: dict[str, list[types.Artifact]],
+        output_dict: dict[str, list[types.Artifact]],
+        exec_properties: dict[str, Any],
+    ) -> None:
+        """Evaluates, blesses or does not, and writes the outcome."""
+        super().Do(input_dict, output_dict, exec_properties)
+        uri = artifact_utils.get_single_uri(output_dict["evaluation"])
+        has_baseline = bool(input_dict.get("baseline_model"))
+        outcome.write(read_outcome(uri, has_baseline=has_baseline), uri)
+
+
+def read_outcome(uri: str, *, has_baseline: bool) -> outcome.EvaluationOutcome:
+    """Reads TFMA's files.
+
+    Args:
+        uri: Folder that TFMA wrote to.
+        has_baseline: True if a baseline model was evaluated too.
+    """
+    model_name = "candidate" if has_baseline else ""
+    overall, by_class = _metrics(uri, model_name)
+    baseline = _metrics(uri, "baseline")[0] if has_baseline else None
+    validation = tfma.load_validation_result(uri)
+    labels = sorted(by_class)
+    return outcome.EvaluationOutcome(
+        blessed=validation.validation_ok,
+        num_examples=int(overall["example_count"]),
+        metrics=_without_count(overall),
+        baseline_metrics=None if baseline is None else _without_count(baseline),
+        class_accuracy=tuple(by_class[label]["accuracy"] for label in labels),
+        class_num_examples=tuple(int(by_class[label]["example_count"]) for label in labels),
+        confusion_KK=_confusion(uri, model_name, len(labels)),
+        failures=tuple(sorted(_failures(validation), key=_order)),
+    )
+
+
+def _metrics(uri: str, model_name: str) -> tuple[Metrics, dict[int, Metrics]]:
+    result = tfma.load_eval_result(uri, model_name=model_name or None)
+    by_slice = {
+        slice_key: {name: value["doubleValue"] for name, value in outputs[""][""].items()}
+        for slice_key, outputs in result.slicing_metrics
+    }
+    overall = by_slice.pop(())
+    return overall, {slice_key[0][1]: metrics for slice_key, metrics in by_slice.items()}
+
+
+def _without_count(metrics: Mapping[str, float]) -> Metrics:
+    return {name: metrics[name] for name in ("accuracy", "loss")}
+
+
+def _confusion(uri: str, model_name: str, num_classes: int) -> tuple[tuple[int, ...], ...]:
+    matrix_KK = [[0] * num_classes for _ in range(num_classes)]
+    for in_slice in tfma.load_plots(uri):
+        if in_slice.slice_key.single_slice_keys:
+            continue
+        for item in in_slice.plot_keys_and_values:
+            if item.key.model_name == model_name:
+                for entry in _confusion_entries(item.value):
+                    num_examples = round(entry.num_weighted_examples)
+                    matrix_KK[entry.actual_class_id][entry.predicted_class_id] = num_examples
+    return tuple(tuple(row_K) for row_K in matrix_KK)
+
+
+def _confusion_entries(plot: metrics_for_slice_pb2.PlotData) -> Iterator[Any]:
+    for matrix in plot.multi_class_confusion_matrix_at_thresholds.matrices:
+        yield from matrix.entries
+
+
+def _failures(validation: validation_result_pb2.ValidationResult) -> Iterator[outcome.Failure]:
+    for in_slice in validation.metric_validations_per_slice:
+        keys = in_slice.slice_key.single_slice_keys
+        for failure in in_slice.failures:
+            is_change = failure.metric_key.is_diff
+            threshold = failure.metric_threshold
+            yield outcome.Failure(
+                metric=failure.metric_key.name,
+                label=keys[0].int64_value if keys else None,
+                kind="change" if is_change else "value",
+                value=failure.metric_value.double_value.value,
+                bound=(
+                    threshold.change_threshold.absolute.value
+                    if is_change
+                    else threshold.value_threshold.lower_bound.value
+                ),
+            )
+
+
+def _order(failure: outcome.Failure) -> tuple[int, float]:
+    label = -1 if failure.label is None else failure.label
+    return label, failure.value

@@ -1,0 +1,1 @@
+"""The curated schema of a recipe's examples."""

@@ -1,0 +1,1 @@
+"""Statistics of each split, computed by TensorFlow Data Validation."""

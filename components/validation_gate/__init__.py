@@ -1,0 +1,1 @@
+"""The gate that stops a run whose data cannot be learned from."""

@@ -1,0 +1,227 @@
+"""The DAG of a recipe."""
+
+import posixpath
+from collections.abc import Mapping
+
+from ml_metadata.proto import metadata_store_pb2
+from tfx import types
+from tfx.components.example_validator import component as example_validator
+from tfx.components.trainer import component as trainer
+from tfx.dsl.components.base import base_node
+from tfx.dsl.components.common import resolver
+from tfx.dsl.input_resolution.strategies import latest_blessed_model_strategy
+from tfx.orchestration import pipeline
+from tfx.proto import trainer_pb2
+from tfx.types import standard_artifacts
+
+from components.evaluation_gate import component as evaluation_gate
+from components.evaluator import component as evaluator
+from components.ingest import component as ingest
+from components.model_check import component as model_check
+from components.publisher import component as publisher
+from components.report import component as report
+from components.schema import component as schema
+from components.statistics import component as statistics
+from components.validation_gate import component as validation_gate
+from pipeline import config
+
+RUN_FN = "components.trainer.run_fn.run_fn"
+# The trainer learns from these alone, so that another threshold does not train again.
+_TRAINER_KEYS = ("schema_version", "name", "task", "seed", "data", "input", "model", "training")
+
+
+def create_pipeline(
+    recipe: config.Recipe,
+    run: config.RunConfig,
+    *,
+    fingerprints: Mapping[str, str],
+    enable_cache: bool = True,
+) -> pipeline.Pipeline:
+    """Returns the TFX pipeline of a recipe; touches no file and no address.
+
+    Args:
+        recipe: What is learned.
+        run: Where it runs; `root` becomes the base of the pipeline root and the published models.
+        fingerprints: Node id -> digest of all that the node's result depends on. A node runs again
+            when its digest, its other settings or its inputs changed. A missing node gets an empty
+            digest.
+        enable_cache: False to run every node, whatever ran before.
+    """
+    folder = posixpath.join(run.root, recipe.name)
+    return pipeline.Pipeline(
+        pipeline_name=recipe.name,
+        pipeline_root=posixpath.join(folder, "artifacts"),
+        metadata_connection_config=_sqlite(posixpath.join(folder, "metadata.sqlite")),
+        components=_Nodes(recipe, run, fingerprints).all(),
+        enable_cache=enable_cache,
+        beam_pipeline_args=list(run.beam_options),
+    )
+
+
+def _sqlite(path: str) -> metadata_store_pb2.ConnectionConfig:
+    """Does what TFX's `sqlite_metadata_connection_config` does, without making the folder."""
+    connection = metadata_store_pb2.ConnectionConfig()
+    connection.sqlite.filename_uri = path
+    connection.sqlite.connection_mode = (
+        metadata_store_pb2.SqliteMetadataSourceConfig.READWRITE_OPENCREATE
+    )
+    return connection
+
+
+class _Nodes:
+    """Builds the nodes of one pipeline, each after those it reads from."""
+
+    def __init__(
+        self, recipe: config.Recipe, run: config.RunConfig, fingerprints: Mapping[str, str]
+    ):
+        self._recipe = recipe
+        self._run = run
+        self._fingerprints = fingerprints
+        self._nodes: dict[str, base_node.BaseNode] = {}
+
+    def all(self) -> list[base_node.BaseNode]:
+        self._add_data_steps()
+        self._add_trainer()
+        self._add_evaluation_steps()
+        self._add_publishing_steps()
+        return list(self._nodes.values())
+
+    def _add(self, node_id: str, node: base_node.BaseNode) -> None:
+        self._nodes[node_id] = node.with_id(node_id)
+
+    def _output(self, node_id: str, key: str) -> types.BaseChannel:
+        return self._nodes[node_id].outputs[key]
+
+    def _fingerprint(self, node_id: str) -> str:
+        return self._fingerprints.get(node_id, "")
+
+    def _add_data_steps(self) -> None:
+        data = self._recipe.data
+        self._add(
+            "ingest",
+            ingest.Ingest(
+                data=data, seed=self._recipe.seed, fingerprint=self._fingerprint("ingest")
+            ),
+        )
+        self._add(
+            "schema",
+            schema.CuratedSchema(
+                image=data.image, label=data.label, fingerprint=self._fingerprint("schema")
+            ),
+        )
+        self._add(
+            "statistics",
+            statistics.StatisticsGen(
+                examples=self._output("ingest", "examples"),
+                schema=self._output("schema", "schema"),
+                num_classes=len(data.label.class_names),
+                fingerprint=self._fingerprint("statistics"),
+            ),
+        )
+        self._add(
+            "validation",
+            example_validator.ExampleValidator(
+                statistics=self._output("statistics", "statistics"),
+                schema=self._output("schema", "schema"),
+            ),
+        )
+        self._add(
+            "validation_gate",
+            validation_gate.ValidationGate(
+                statistics=self._output("statistics", "statistics"),
+                anomalies=self._output("validation", "anomalies"),
+                label=data.label,
+                fingerprint=self._fingerprint("validation_gate"),
+            ),
+        )
+
+    def _add_trainer(self) -> None:
+        recipe = self._recipe.to_dict()
+        self._add(
+            "trainer",
+            trainer.Trainer(
+                run_fn=RUN_FN,
+                examples=self._output("ingest", "examples"),
+                schema=self._output("schema", "schema"),
+                train_args=trainer_pb2.TrainArgs(splits=["train"]),
+                eval_args=trainer_pb2.EvalArgs(splits=["validation"]),
+                custom_config={
+                    "recipe": {key: recipe[key] for key in _TRAINER_KEYS if key in recipe},
+                    "strategy": self._run.strategy,
+                    "fingerprint": self._fingerprint("trainer"),
+                },
+            ),
+        )
+        self._nodes["trainer"].add_upstream_node(self._nodes["validation_gate"])
+
+    def _add_evaluation_steps(self) -> None:
+        label = self._recipe.data.label
+        self._add(
+            "baseline",
+            resolver.Resolver(
+                strategy_class=latest_blessed_model_strategy.LatestBlessedModelStrategy,
+                model=types.Channel(type=standard_artifacts.Model),
+                model_blessing=types.Channel(type=standard_artifacts.ModelBlessing),
+            ),
+        )
+        # Found when it is needed; else TFX would put it first.
+        self._nodes["baseline"].add_upstream_node(self._nodes["trainer"])
+        self._add(
+            "evaluator",
+            evaluator.Evaluator(
+                examples=self._output("ingest", "examples"),
+                model=self._output("trainer", "model"),
+                baseline_model=self._output("baseline", "model"),
+                eval_config=evaluator.make_eval_config(
+                    self._recipe.evaluation, label_name=label.name
+                ),
+                split="test",
+                fingerprint=self._fingerprint("evaluator"),
+            ),
+        )
+        self._add(
+            "report",
+            report.Report(
+                class_counts=self._output("validation_gate", "class_counts"),
+                model_run=self._output("trainer", "model_run"),
+                evaluation=self._output("evaluator", "evaluation"),
+                recipe=self._recipe.to_dict(),
+                fingerprint=self._fingerprint("report"),
+            ),
+        )
+        self._add(
+            "evaluation_gate",
+            evaluation_gate.EvaluationGate(
+                evaluation=self._output("evaluator", "evaluation"),
+                blessing=self._output("evaluator", "blessing"),
+                label=label,
+                fingerprint=self._fingerprint("evaluation_gate"),
+            ),
+        )
+        # A refused model has a report too, and that is when it is wanted most.
+        self._nodes["evaluation_gate"].add_upstream_node(self._nodes["report"])
+
+    def _add_publishing_steps(self) -> None:
+        data = self._recipe.data
+        self._add(
+            "model_check",
+            model_check.ModelCheck(
+                examples=self._output("ingest", "examples"),
+                model=self._output("trainer", "model"),
+                image=data.image,
+                label=data.label,
+                split="test",
+                fingerprint=self._fingerprint("model_check"),
+            ),
+        )
+        self._nodes["model_check"].add_upstream_node(self._nodes["evaluation_gate"])
+        self._add(
+            "publisher",
+            publisher.Publisher(
+                model=self._output("trainer", "model"),
+                blessing=self._output("evaluator", "blessing"),
+                infra_blessing=self._output("model_check", "blessing"),
+                published_dir=posixpath.join(self._run.root, self._recipe.name, "published"),
+                fingerprint=self._fingerprint("publisher"),
+            ),
+        )
