@@ -30,6 +30,10 @@ NEEDED_DISK_GIB = 6
 LOCKS = ("setup.txt", "runtime.txt", "dev.txt")
 
 
+class StepError(Exception):
+    """A tool of the set-up failed and has said why; the message names what it was doing."""
+
+
 def main() -> int:
     """Makes `.venv` in the working directory unless it is ready; returns the exit status."""
     root = Path.cwd()
@@ -42,10 +46,14 @@ def main() -> int:
         print(f"kerasline: cannot set up: {error}.", file=sys.stderr)
         print(f'Use the container instead: docker build -t kerasline "{root}"', file=sys.stderr)
         return 1
-    except subprocess.CalledProcessError as error:
-        name = Path(str(error.cmd[0])).name
-        print(f"kerasline: set-up stopped, `{name}` failed as shown above.", file=sys.stderr)
-        print("Mend that and run the same command again.", file=sys.stderr)
+    except StepError as error:
+        print(f"kerasline: set-up stopped: {error} failed as shown above.", file=sys.stderr)
+        print("It needs PyPI, or the mirror that PIP_INDEX_URL names.", file=sys.stderr)
+        print("When that is mended, run the same command again.", file=sys.stderr)
+        return 1
+    except (OSError, subprocess.CalledProcessError) as error:
+        # A full or read-only disk, mostly; the next start begins anew.
+        print(f"kerasline: set-up stopped: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("kerasline: set-up interrupted; the next start begins it anew.", file=sys.stderr)
@@ -141,14 +149,14 @@ def _install_tools(root: Path, folder: Path) -> None:
     _say("getting uv")
     with tempfile.TemporaryDirectory(prefix="kerasline-") as scratch:
         pip = _find_pip(Path(scratch))
-        command = [*pip, "install", "--quiet", "--no-deps", "--require-hashes"]
+        command = [*pip, "install", "-qq", "--no-deps", "--require-hashes"]
         command += ["--only-binary", ":all:", "--no-warn-script-location"]
         command += ["--disable-pip-version-check", "--target", str(folder)]
         command += ["--requirement", str(root / "requirements/setup.txt")]
         # `pip install --user` as a person's default would contradict --target, and pip's warning
         # about root is about system folders.
         settings = {"PIP_USER": "0", "PIP_ROOT_USER_ACTION": "ignore"}
-        subprocess.run(command, check=True, env={**os.environ, **settings})
+        _run("getting uv with pip", command, {**os.environ, **settings})
 
 
 def _find_pip(scratch: Path) -> list[str]:
@@ -186,9 +194,9 @@ def _install_packages(root: Path, *, uv: Path, python: Path) -> None:
     for name in ("runtime.txt", "dev.txt"):
         locked += ["--requirements", str(requirements / name)]
     environment = _uv_environment()
-    subprocess.run([*install, *locked], check=True, env=environment)
+    _run("installing the locked packages with uv", [*install, *locked], environment)
     editable = ["--no-deps", "--no-build-isolation", "--editable", str(root)]
-    subprocess.run([*install, *editable], check=True, env=environment)
+    _run("installing Kerasline itself with uv", [*install, *editable], environment)
 
 
 def _uv_environment() -> dict[str, str]:
@@ -205,6 +213,13 @@ def _uv_environment() -> dict[str, str]:
     if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())):
         environment.setdefault("UV_SYSTEM_CERTS", "true")
     return environment
+
+
+def _run(purpose: str, command: list[str], environment: dict[str, str]) -> None:
+    try:
+        subprocess.run(command, check=True, env=environment)
+    except subprocess.CalledProcessError:
+        raise StepError(purpose) from None
 
 
 def _write_durably(path: Path, content: bytes) -> None:

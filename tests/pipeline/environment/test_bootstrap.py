@@ -1,10 +1,14 @@
 """What the set-up refuses, in one sentence each, and how it tells a finished environment."""
 
+import errno
+import io
 import os
 import platform
 import re
 import shutil
 import subprocess
+import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -91,6 +95,18 @@ def test_a_refusal_names_the_container_and_exits_with_1(tmp_path):
     assert done.returncode == 1
     assert b"cannot set up: a virtual environment's path may not hold" in done.stderr
     assert b"docker build -t kerasline" in done.stderr
+
+
+def test_a_disk_that_fills_up_ends_in_a_sentence(finished, monkeypatch, capsys):
+    def fill_up(self, folder):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    monkeypatch.chdir(finished)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"another stamp")))
+    monkeypatch.setattr(venv.EnvBuilder, "create", fill_up)
+    assert bootstrap.main() == 1
+    assert "set-up stopped: [Errno 28] No space left on device" in capsys.readouterr().err
+    assert not (finished / ".venv").exists()
 
 
 @pytest.mark.parametrize("name", bootstrap.LOCKS)

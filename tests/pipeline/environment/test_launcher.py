@@ -168,7 +168,7 @@ def test_a_hash_that_differs_from_the_lock_stops_the_set_up(checkout):
     lock.write_text(right)
     assert status == 1
     assert "hash mismatch" in errors.lower()
-    assert "run the same command again" in errors
+    assert "set-up stopped: installing the locked packages with uv failed" in errors
     assert not (checkout / ".venv/ready").exists()
 
 
@@ -212,6 +212,15 @@ def test_a_machine_without_python_is_told_what_to_install(tmp_path):
     assert status == 1
     assert "expected Python 3.11, 3.12 or 3.13, found none that runs among: python3 " in errors
     assert "docker build" in errors
+
+
+def test_a_machine_without_a_registry_is_told_what_is_needed(tmp_path):
+    checkout = make_checkout(tmp_path / "repo")
+    environment = {**os.environ, "PIP_INDEX_URL": "http://127.0.0.1:1/simple", "PIP_RETRIES": "0"}
+    status, _, errors = run([checkout / "kerasline"], env=environment)
+    assert status == 1
+    assert "set-up stopped: getting uv with pip failed as shown above." in errors
+    assert "It needs PyPI, or the mirror that PIP_INDEX_URL names." in errors
 
 
 def test_an_interpreter_named_by_hand_is_the_only_one_tried(tmp_path):
