@@ -17,7 +17,7 @@ class IngestSpec(component_spec.ComponentSpec):
         "seed": component_spec.ExecutionParameter(type=int),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
-    INPUTS = {}
+    INPUTS: dict[str, component_spec.ChannelParameter] = {}
     OUTPUTS = {"examples": component_spec.ChannelParameter(type=standard_artifacts.Examples)}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import figure
+from matplotlib import figure, ticker
 
 # A number in each cell can be read up to here.
 _MAX_CLASSES_WITH_NUMBERS = 20
@@ -29,7 +29,7 @@ def learning_curves(epochs: Sequence[Mapping[str, Any]]) -> str:
         if all(f"val_{name}" in epoch for epoch in epochs):
             values = [epoch[f"val_{name}"] for epoch in epochs]
             axes.plot(numbers, values, ".-", label="validation")
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         axes.legend()
     return _svg(picture)
 

@@ -18,7 +18,7 @@ class SchemaSpec(component_spec.ComponentSpec):
         "label": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
-    INPUTS = {}
+    INPUTS: dict[str, component_spec.ChannelParameter] = {}
     OUTPUTS = {"schema": component_spec.ChannelParameter(type=standard_artifacts.Schema)}
 
 
