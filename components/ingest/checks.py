@@ -20,7 +20,7 @@ def check_splits(data: DataConfig, given: frozenset[str]) -> None:
     if splits.TEST not in given and share is None:
         raise DataError(
             "Expected data.splits.test_share, since the source has no test split of its own. "
-            f"Received: data.source.name={data.source.name}, splits={sorted(given)}. "
+            f"Received: data.source.kind={data.source.kind}, splits={sorted(given)}. "
             "Set it to 0.1, for example."
         )
     if splits.TEST in given and share is not None:

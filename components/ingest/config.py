@@ -24,7 +24,30 @@ class SklearnSource(StrictConfig):
     name: Literal["digits"]
 
 
-Source = Annotated[TfdsSource | SklearnSource, pydantic.Field(discriminator="kind")]
+class ImageFolderSource(StrictConfig):
+    """A folder of images: `<class>/<file>`, or `<split>/<class>/<file>` with given splits."""
+
+    kind: Literal["image_folder"]
+    # From the root or from the home folder, so that it means the same wherever the run starts.
+    path: str
+    # A CSV file in the folder with the columns "file", "label" and, if the splits are given,
+    # "split"; without it a file's class is the name of its folder.
+    labels_file: str | None = None
+
+    @pydantic.field_validator("path")
+    @classmethod
+    def _path_is_absolute(cls, path: str) -> str:
+        if not path.startswith(("/", "~")):
+            raise ValueError(
+                "path must begin with / or ~, since the run may start in any folder. "
+                f'Received: "{path}". Write it in full, such as "~/photos".'
+            )
+        return path
+
+
+Source = Annotated[
+    TfdsSource | SklearnSource | ImageFolderSource, pydantic.Field(discriminator="kind")
+]
 
 
 class ImageFeature(StrictConfig):

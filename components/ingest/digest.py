@@ -5,11 +5,12 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from components.ingest import resolve
 from components.ingest.config import DataConfig
+from components.ingest.errors import DataError
 
 ABSENT = "absent"
 
@@ -31,12 +32,16 @@ def source_digest(data: DataConfig, cache_dir: Path) -> str:
     return ABSENT if source is None else files_digest(source.files(), cache_dir)
 
 
-def files_digest(paths: Iterable[Path], cache_dir: Path) -> str:
-    """Returns one digest over the bytes of `paths`, in order; the paths themselves do not count."""
+def files_digest(files: Mapping[str, Path], cache_dir: Path) -> str:
+    """Returns one digest over the names and bytes of files, in order; where they lie is no part.
+
+    Raises:
+        DataError: If a file cannot be read.
+    """
     total = hashlib.sha256()
     with _cache(cache_dir) as cache:
-        for path in paths:
-            total.update(_file_digest(path, cache).encode())
+        for name, path in files.items():
+            total.update(f"{name} {_file_digest(path, cache)}\n".encode())
     return total.hexdigest()
 
 
@@ -58,6 +63,16 @@ def _cache(cache_dir: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _file_digest(path: Path, cache: sqlite3.Connection) -> str:
+    try:
+        return _known_or_read(path, cache)
+    except OSError as error:
+        raise DataError(
+            f"Expected to read {path}, but: {error.strerror}. "
+            "Restore the file, or take it out of the source."
+        ) from error
+
+
+def _known_or_read(path: Path, cache: sqlite3.Connection) -> str:
     status = path.stat()
     stamp = json.dumps([status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev])
     name = str(path.absolute())

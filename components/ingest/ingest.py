@@ -20,6 +20,7 @@ REJECTS_FILE = "rejects.jsonl"
 _WRITER_VERSION = 1
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
+_LOCATION_KEYS = frozenset({"data_dir", "path"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,9 @@ def ingest_source(source: Source, data: DataConfig, *, seed: int, cache_dir: Pat
 def _input_digest(data: DataConfig, seed: int, source_digest: str) -> str:
     """Returns a digest of all that decides the bytes; where the source lies is not part of it."""
     values = data.to_dict()
-    values["source"] = {"kind": data.source.kind, "name": data.source.name}
+    values["source"] = {
+        key: value for key, value in values["source"].items() if key not in _LOCATION_KEYS
+    }
     text = json.dumps([_WRITER_VERSION, values, seed, source_digest], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from components.ingest import checks
-from components.ingest.config import DataConfig, SklearnSource
-from components.ingest.sources import digits, tfds
+from components.ingest.config import DataConfig, ImageFolderSource, SklearnSource, TfdsSource
+from components.ingest.sources import digits, image_folder, tfds
 from components.ingest.sources.base import Source
 
 
@@ -14,12 +13,9 @@ def find_local(data: DataConfig, cache_dir: Path) -> Source | None:
     Raises:
         DataError: If the source cannot exist or contradicts the recipe.
     """
-    if isinstance(data.source, SklearnSource):
-        found = digits.find_digits()
-        height_px, width_px = found.image_shape()
-        checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
-        return found
-    return tfds.find_local(data.source, data, cache_dir)
+    if isinstance(data.source, TfdsSource):
+        return tfds.find_local(data.source, data, cache_dir)
+    return _open_files(data.source, data)
 
 
 def open_source(data: DataConfig, cache_dir: Path) -> Source:
@@ -28,10 +24,18 @@ def open_source(data: DataConfig, cache_dir: Path) -> Source:
     Raises:
         DataError: If the source is unknown, contradicts the recipe, or cannot be fetched.
     """
-    source = data.source
+    if isinstance(data.source, TfdsSource):
+        found = tfds.find_local(data.source, data, cache_dir)
+        return found or tfds.fetch(data.source, data, cache_dir)
+    return _open_files(data.source, data)
+
+
+def _open_files(source: SklearnSource | ImageFolderSource, data: DataConfig) -> Source:
+    """Returns a source that can only be on this machine.
+
+    Raises:
+        DataError: If it is not, or contradicts the recipe.
+    """
     if isinstance(source, SklearnSource):
-        found = digits.find_digits()
-        height_px, width_px = found.image_shape()
-        checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
-        return found
-    return tfds.find_local(source, data, cache_dir) or tfds.fetch(source, data, cache_dir)
+        return digits.find_digits()
+    return image_folder.open_folder(source, data)

@@ -67,8 +67,8 @@ class SyntheticSource:
     def num_bytes(self) -> int:
         return self.num_rows * 28 * 28
 
-    def files(self) -> list[Path]:
-        return []
+    def files(self) -> dict[str, Path]:
+        return {}
 
     def blocks(self) -> Iterator[PixelBlock]:
         for number, first in enumerate(range(0, self.num_rows, 100)):

@@ -47,8 +47,11 @@ class Source(Protocol):
     def num_bytes(self) -> int:
         """About how much the examples take when written, for choosing the number of shards."""
 
-    def files(self) -> list[Path]:
-        """The files that hold all its bytes, in an order that does not change."""
+    def files(self) -> dict[str, Path]:
+        """The files that hold all its bytes, in an order that does not change.
+
+        Their names are relative to the source, so that they are the same on every machine.
+        """
 
     def blocks(self) -> Iterator[Block]:
         """Yields the blocks in an order that does not change."""

@@ -40,9 +40,9 @@ class DigitsSource:
         """Height and width in px."""
         return _SIZE_PX, _SIZE_PX
 
-    def files(self) -> list[Path]:
+    def files(self) -> dict[str, Path]:
         """The one file."""
-        return [self.path]
+        return {"digits": self.path}
 
     def blocks(self) -> Iterator[PixelBlock]:
         """Yields the images with their values 0..16 stretched to 0..255."""

@@ -1,22 +1,69 @@
-"""Rows whose images are already encoded: the checks they share."""
+"""Rows whose images are already encoded."""
+
+import io
+
+import PIL.Image
+import PIL.ImageOps
 
 from components.ingest import image_header
 from components.ingest.config import ImageFeature
 from components.ingest.errors import RowError
 
+_EXIF_ORIENTATION = 0x0112
+_UPRIGHT = 1
+
 
 def check_image(image: bytes, feature: ImageFeature) -> None:
-    """Checks from its header that an image is one that training and serving can decode.
+    """Checks from its header alone that an image of a prepared dataset is one that can be used.
 
     Raises:
-        RowError: If it is not, or if its size differs from the recipe's and may not.
+        RowError: If it is not a PNG or JPEG file, or if its size differs and may not.
     """
     header = image_header.read_header(image)
-    if header.format == "JPEG" and header.channels == 4:
-        raise RowError("it is a CMYK JPEG, which TensorFlow does not decode: convert it to RGB")
-    size = (header.height_px, header.width_px)
-    if not feature.resize and size != (feature.height_px, feature.width_px):
+    if header.format == "JPEG" and header.channels == 4 and feature.channels == 1:
+        raise RowError("it is a CMYK JPEG, which TensorFlow does not decode to grey")
+    _check_size(header.height_px, header.width_px, feature)
+
+
+def normalise_image(image: bytes, feature: ImageFeature) -> bytes:
+    """Checks a file that a user gave by decoding it, and makes it one that training can decode.
+
+    Upright PNG and JPEG files are kept byte for byte, so that training and serving see the same.
+    Others that Pillow reads (GIF of which the first frame, BMP, TIFF, WebP, CMYK), and photographs
+    that only their EXIF data turns upright, become PNG files.
+
+    Raises:
+        RowError: If it is empty, damaged, truncated or not an image, or its size may not differ.
+    """
+    if not image:
+        raise RowError("the file is empty")
+    try:
+        with PIL.Image.open(io.BytesIO(image)) as picture:
+            picture.load()
+            is_upright = picture.getexif().get(_EXIF_ORIENTATION, _UPRIGHT) == _UPRIGHT
+            upright = picture if is_upright else PIL.ImageOps.exif_transpose(picture)
+            _check_size(upright.height, upright.width, feature)
+            if is_upright and picture.format in ("PNG", "JPEG") and picture.mode != "CMYK":
+                return image
+            return _encode(upright, feature)
+    except PIL.UnidentifiedImageError as error:
+        raise RowError("it is not an image that Pillow can read") from error
+    except RowError:
+        raise
+    # Pillow's decoders raise several kinds of errors for damaged files.
+    except (OSError, SyntaxError, ValueError, EOFError, PIL.Image.DecompressionBombError) as error:
+        raise RowError(f"the image is damaged ({error})") from error
+
+
+def _encode(picture: PIL.Image.Image, feature: ImageFeature) -> bytes:
+    buffer = io.BytesIO()
+    picture.convert("L" if feature.channels == 1 else "RGB").save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _check_size(height_px: int, width_px: int, feature: ImageFeature) -> None:
+    if not feature.resize and (height_px, width_px) != (feature.height_px, feature.width_px):
         raise RowError(
-            f"it has {size[0]} x {size[1]} px instead of {feature.height_px} x {feature.width_px}: "
-            "correct data.image, or set data.image.resize = true"
+            f"it has {height_px} x {width_px} px instead of {feature.height_px} x "
+            f"{feature.width_px}: correct data.image, or set data.image.resize = true"
         )

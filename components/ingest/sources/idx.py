@@ -62,9 +62,13 @@ class IdxSource:
         _, height_px, width_px = _read_shape(next(iter(self.pairs.values()))[0])
         return height_px, width_px
 
-    def files(self) -> list[Path]:
+    def files(self) -> dict[str, Path]:
         """Images and labels, split by split."""
-        return [path for pair in self.pairs.values() for path in pair]
+        return {
+            f"{split}-{part}": path
+            for split, pair in self.pairs.items()
+            for part, path in zip(("images", "labels"), pair, strict=True)
+        }
 
     def blocks(self) -> Iterator[PixelBlock]:
         """Yields blocks of about 256 KiB.

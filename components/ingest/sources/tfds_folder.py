@@ -48,6 +48,7 @@ class RecordBlock:
 class TfdsFolderSource:
     """One version of a prepared dataset."""
 
+    name: str
     folder: Path
     data: DataConfig
     shards: dict[str, list[Path]]
@@ -55,7 +56,7 @@ class TfdsFolderSource:
     @property
     def origin(self) -> str:
         """The name and version of the dataset."""
-        return f"TensorFlow Datasets {self.data.source.name}, version {self.folder.name}"
+        return f"TensorFlow Datasets {self.name}, version {self.folder.name}"
 
     @property
     def given_splits(self) -> frozenset[str]:
@@ -65,11 +66,11 @@ class TfdsFolderSource:
     @property
     def num_bytes(self) -> int:
         """The size of the shards."""
-        return sum(path.stat().st_size for path in self.files())
+        return sum(path.stat().st_size for path in self.files().values())
 
-    def files(self) -> list[Path]:
+    def files(self) -> dict[str, Path]:
         """The shards, split by split."""
-        return [path for shards in self.shards.values() for path in shards]
+        return {path.name: path for shards in self.shards.values() for path in shards}
 
     def blocks(self) -> Iterator[RecordBlock]:
         """Yields blocks of about 128 KiB of records.
@@ -97,7 +98,7 @@ def find_prepared(name: str, data: DataConfig, roots: list[Path]) -> TfdsFolderS
         if version:
             versions = {key: folder for key, folder in versions.items() if folder.name == version}
         if versions:
-            return _open_folder(versions[max(versions)], data)
+            return _open_folder(name, versions[max(versions)], data)
     return None
 
 
@@ -105,7 +106,7 @@ def _version_key(name: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", name))
 
 
-def _open_folder(folder: Path, data: DataConfig) -> TfdsFolderSource:
+def _open_folder(name: str, folder: Path, data: DataConfig) -> TfdsFolderSource:
     info = json.loads((folder / _INFO_FILE).read_text())
     if info.get("fileFormat", "tfrecord") != "tfrecord":
         raise DataError(
@@ -124,7 +125,7 @@ def _open_folder(folder: Path, data: DataConfig) -> TfdsFolderSource:
             f'Expected {folder} to have a split "train". Received: splits={names}. '
             "Choose a dataset, or a configuration of it, that has one."
         )
-    return TfdsFolderSource(folder, data, shards)
+    return TfdsFolderSource(name, folder, data, shards)
 
 
 def _shards(folder: Path, info: dict[str, Any], split: dict[str, Any]) -> list[Path]:

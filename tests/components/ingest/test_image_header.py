@@ -25,8 +25,6 @@ def encode(mode: str, image_format: str, **options: object) -> bytes:
         ("L", "JPEG", 1),
         ("RGB", "JPEG", 3),
         ("CMYK", "JPEG", 4),
-        ("RGB", "BMP", 3),
-        ("P", "GIF", 3),
     ],
 )
 def test_header_says_what_pillow_wrote(mode, image_format, channels):
@@ -48,16 +46,9 @@ def test_jpeg_size_is_found_behind_a_long_comment_and_exif():
         (b"\x89PNG\r\n\x1a\n\0\0", "ends within its header"),
         (b"\xff\xd8\xff\xe0\x00\x10JFIF", "ends within its header"),
         (b"\xff\xd8\x00\x00\x00", "the JPEG image is damaged"),
-        (b"GIF89a", "ends within its header"),
-        (b"hello, world", "it is a file that begins with b'hell', not a PNG, JPEG, GIF or BMP"),
-        (b"II*\0....", "it is TIFF, not a PNG, JPEG, GIF or BMP image: convert it to PNG"),
+        (b"hello, world", "it begins with b'hell', so it is neither a PNG nor a JPEG image"),
     ],
 )
 def test_what_cannot_be_read_is_explained(image, reason):
     with pytest.raises(RowError, match=reason):
         image_header.read_header(image)
-
-
-def test_webp_is_named():
-    with pytest.raises(RowError, match=r"it is WEBP"):
-        image_header.read_header(encode("RGB", "WEBP"))

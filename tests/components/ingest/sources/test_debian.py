@@ -16,12 +16,12 @@ def test_installed_package_is_found(tmp_path):
     data_factories.write_idx_dataset(tmp_path / "root" / FOLDER)
     source = debian.find_installed("fashion_mnist", tmp_path / "cache", root=tmp_path / "root")
     assert source.origin == "Debian package dataset-fashion-mnist"
-    assert {path.parent for path in source.files()} == {tmp_path / "root" / FOLDER}
+    assert {path.parent for path in source.files().values()} == {tmp_path / "root" / FOLDER}
 
 
 def test_package_without_one_of_its_files_is_not_used(tmp_path):
     source = data_factories.write_idx_dataset(tmp_path / "root" / FOLDER)
-    source.files()[0].unlink()
+    source.files()["train-images"].unlink()
     assert debian.find_installed("fashion_mnist", tmp_path, root=tmp_path / "root") is None
 
 
