@@ -4,6 +4,7 @@ import pathlib
 from collections.abc import Mapping
 
 import tensorflow as tf
+from google.protobuf import message
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 # The loader's own bookkeeping, not something to call.
@@ -16,7 +17,13 @@ def read_signatures(model_dir: pathlib.Path) -> Mapping[str, meta_graph_pb2.Sign
     Raises:
         ValueError: If the folder holds no SavedModel, or none with the tag `serve`.
     """
-    graph = _read_serving_graph(model_dir)
+    return callable_signatures(read_serving_graph(model_dir))
+
+
+def callable_signatures(
+    graph: meta_graph_pb2.MetaGraphDef,
+) -> Mapping[str, meta_graph_pb2.SignatureDef]:
+    """Returns the signatures of a graph that a client may call."""
     return {
         name: signature
         for name, signature in graph.signature_def.items()
@@ -29,17 +36,22 @@ def tensor_spec(info: meta_graph_pb2.TensorInfo) -> tf.TensorSpec:
     return tf.TensorSpec(tf.TensorShape(info.tensor_shape), tf.as_dtype(info.dtype))
 
 
-def _read_serving_graph(model_dir: pathlib.Path) -> meta_graph_pb2.MetaGraphDef:
+def read_serving_graph(model_dir: pathlib.Path) -> meta_graph_pb2.MetaGraphDef:
+    """Returns the graph tagged `serve`.
+
+    Raises:
+        ValueError: If the folder holds no SavedModel, or none with the tag `serve`.
+    """
     path = model_dir / "saved_model.pb"
     try:
         saved_model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
-    except OSError as error:
+    except (OSError, message.DecodeError) as error:
         raise ValueError(
             f"A SavedModel folder must hold a readable saved_model.pb. Received: path={path}, "
             f"error={error}."
         ) from error
     for graph in saved_model.meta_graphs:
-        if set(graph.meta_info_def.tags) == {"serve"}:
+        if "serve" in graph.meta_info_def.tags:
             return graph
     tags = [sorted(graph.meta_info_def.tags) for graph in saved_model.meta_graphs]
     raise ValueError(

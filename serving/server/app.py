@@ -1,0 +1,226 @@
+"""Runs the server: joins the parts, listens, drains on a signal."""
+
+import asyncio
+import logging
+import os
+import pathlib
+import signal
+import sys
+from collections.abc import Callable
+
+import grpc
+
+from serving.server import (
+    batching,
+    errors,
+    grpc_services,
+    http_protocol,
+    inference,
+    manager,
+    metrics,
+    model_configs,
+    rest_routes,
+    text_protos,
+)
+from serving.server import config as server_config
+
+_log = logging.getLogger("kerasline.serve")
+
+# A thread that needs the interpreter waits for at most this long; Python's own 5 ms is longer than
+# most requests take, and would show in the latency while another version is being loaded.
+_SWITCH_INTERVAL_SECS = 0.0005
+_DEFAULT_METRICS_PATH = "/monitoring/prometheus/metrics"
+
+
+class Server:
+    """A running server; made, started and stopped on one event loop."""
+
+    def __init__(self, config: server_config.ServerConfig):
+        """Reads the config files.
+
+        Raises:
+            ValueError: If a file says something that cannot be served.
+        """
+        self._config = config
+        self._read_configs = _config_reader(config)
+        self._first_configs = self._read_configs()
+        counters = metrics.Metrics()
+        self._models = manager.Manager(_manager_options(config), counters)
+        self._engine = inference.Inference(
+            self._models, counters, as_content=config.enable_serialization_as_tensor_content
+        )
+        self._rest = rest_routes.RestApi(
+            self._engine,
+            counters,
+            rest_routes.RestOptions(
+                timeout_secs=config.rest_api_timeout_in_ms / 1_000,
+                max_body_bytes=config.rest_api_max_body_bytes,
+                has_cors=config.rest_api_enable_cors_support,
+                metrics_path=_metrics_path(config.monitoring_config_file),
+            ),
+        )
+        self._http = http_protocol.HttpServer(
+            self._rest.handle,
+            http_protocol.Limits(max_body_bytes=config.rest_api_max_body_bytes),
+        )
+        self._credentials = _credentials(config.ssl_config_file)
+        self._grpc: grpc_services.GrpcServer | None = None
+        self._polling: list[asyncio.Task] = []
+        self.grpc_port = 0
+        self.rest_port = 0
+
+    async def start(self) -> None:
+        """Loads the models and starts to listen.
+
+        Raises:
+            ServingError: If a label names a version that is not available.
+            OSError or RuntimeError: If a port is taken.
+        """
+        config = self._config
+        await self._models.apply(self._first_configs)
+        self._grpc = grpc_services.GrpcServer(
+            self._engine,
+            has_health=config.enable_grpc_healthcheck_service,
+            channel_arguments=parse_channel_arguments(config.grpc_channel_arguments),
+        )
+        self.grpc_port = await self._grpc.start(config.host, config.port, self._credentials)
+        self.rest_port = await self._http.start(config.host, config.rest_api_port)
+        if config.file_system_poll_wait_seconds > 0:
+            self._poll_every(config.file_system_poll_wait_seconds, self._models.poll)
+        if config.model_config_file_poll_wait_seconds > 0:
+            self._poll_every(config.model_config_file_poll_wait_seconds, self._reload)
+
+    async def stop(self) -> None:
+        """Refuses new requests, finishes those that have begun, then frees everything."""
+        for task in self._polling:
+            task.cancel()
+        self._rest.is_draining = True
+        seconds = self._config.drain_seconds
+        if self._grpc is not None:
+            self._grpc.is_draining = True
+            await asyncio.gather(self._grpc.drain(seconds), self._http.drain(seconds))
+        await self._models.close()
+        await asyncio.to_thread(self._engine.close_logs)
+
+    async def _reload(self) -> None:
+        try:
+            await self._models.apply(await asyncio.to_thread(self._read_configs))
+        except (ValueError, errors.ServingError) as error:
+            # What is served goes on as it was.
+            _log.error("The model config file was not taken over: %s", error)
+
+    def _poll_every(self, seconds: float, poll: Callable) -> None:
+        async def loop() -> None:
+            while True:
+                await asyncio.sleep(seconds)
+                try:
+                    await poll()
+                except Exception:
+                    _log.exception("Looking for new versions failed; trying again.")
+
+        self._polling.append(asyncio.create_task(loop()))
+
+
+async def serve(config: server_config.ServerConfig, on_ready: Callable[[Server], None]) -> None:
+    """Serves until SIGTERM or SIGINT, then drains.
+
+    Args:
+        config: The flags.
+        on_ready: Told once the server listens, with its ports.
+
+    Raises:
+        ValueError, ServingError, OSError or RuntimeError: If it cannot start.
+    """
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECS)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    server = Server(config)
+    try:
+        await server.start()
+        on_ready(server)
+        await stopped.wait()
+    finally:
+        await server.stop()
+
+
+def parse_channel_arguments(text: str) -> list[tuple[str, str | int]]:
+    """Reads `--grpc_channel_arguments`.
+
+    Raises:
+        ValueError: If a part is not `key=value`.
+
+    >>> parse_channel_arguments("grpc.max_connection_age_ms=2000")
+    [('grpc.max_connection_age_ms', 2000)]
+    """
+    arguments: list[tuple[str, str | int]] = []
+    for part in filter(None, text.split(",")):
+        key, separator, value = part.partition("=")
+        if not separator or not key:
+            raise ValueError(
+                "grpc_channel_arguments must be key=value pairs with commas between. "
+                f"Received: grpc_channel_arguments={text!r}."
+            )
+        arguments.append((key, int(value) if value.lstrip("-").isdigit() else value))
+    return arguments
+
+
+def _config_reader(
+    config: server_config.ServerConfig,
+) -> Callable[[], list[model_configs.ModelConfig]]:
+    if config.model_config_file is not None:
+        path = pathlib.Path(config.model_config_file)
+        return lambda: model_configs.read_config_file(path)
+    base_path = pathlib.Path(config.model_base_path or "").absolute()
+    if not base_path.is_dir():
+        raise ValueError(
+            "model_base_path must be a folder that holds numbered version folders. "
+            f"Received: model_base_path={config.model_base_path!r}."
+        )
+    return lambda: [model_configs.ModelConfig(config.model_name, base_path)]
+
+
+def _manager_options(config: server_config.ServerConfig) -> manager.ManagerOptions:
+    # One worker for each two CPUs: the event loop and TensorFlow's own threads need the rest.
+    workers = max(1, len(os.sched_getaffinity(0)) // 2)
+    default = batching.BatchingOptions(num_batch_threads=workers)
+    chosen = None
+    if config.enable_batching is True:
+        path = config.batching_parameters_file
+        chosen = model_configs.read_batching_file(pathlib.Path(path) if path else None)
+    elif config.enable_batching is False:
+        chosen = batching.BatchingOptions(is_enabled=False, num_batch_threads=workers)
+    return manager.ManagerOptions(
+        engine=config.engine,
+        check_tf1_shapes=config.check_tf1_shapes,
+        batching=chosen,
+        default_batching=default,
+        warm_up=config.enable_model_warmup,
+        num_load_threads=config.num_load_threads,
+        allow_labels_for_unavailable_versions=config.allow_version_labels_for_unavailable_models,
+    )
+
+
+def _metrics_path(file: str | None) -> str | None:
+    if file is None:
+        return None
+    parsed = text_protos.parse_file(pathlib.Path(file), text_protos.new_message("MonitoringConfig"))
+    prometheus = parsed.prometheus_config
+    return (prometheus.path or _DEFAULT_METRICS_PATH) if prometheus.enable else None
+
+
+def _credentials(file: str | None) -> grpc.ServerCredentials | None:
+    if file is None:
+        return None
+    parsed = text_protos.parse_file(pathlib.Path(file), text_protos.new_message("SSLConfig"))
+    if not parsed.server_key or not parsed.server_cert:
+        raise ValueError(
+            f"An SSLConfig must have a server_key and a server_cert. Received: "
+            f"ssl_config_file={file!r}."
+        )
+    return grpc.ssl_server_credentials(
+        [(parsed.server_key.encode(), parsed.server_cert.encode())],
+        root_certificates=parsed.custom_ca.encode() or None,
+        require_client_auth=parsed.client_verify,
+    )

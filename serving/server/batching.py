@@ -1,0 +1,285 @@
+"""Joins the rows of waiting requests into one run of the graph, as soon as a worker is free.
+
+There is no timer: while every worker is busy, requests gather; when one is free, it takes what has
+gathered. At low load a request therefore runs at once, and at high load batches grow by themselves.
+"""
+
+import asyncio
+import bisect
+import collections
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from serving.server import errors, loaded_model, signature
+
+_Run = Callable[[str, loaded_model.Arrays], dict[str, np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchingOptions:
+    """How requests are joined; the fields are TF Serving's batching parameters."""
+
+    is_enabled: bool = True
+    max_batch_size: int = 1_000  # Rows in one run.
+    max_enqueued_batches: int = 1_000  # Full batches that may wait before requests are refused.
+    num_batch_threads: int = 1
+    # Sizes that a batch is padded up to, increasing; empty: any size.
+    allowed_batch_sizes: tuple[int, ...] = ()
+    pad_variable_length_inputs: bool = False
+
+
+@dataclasses.dataclass(eq=False)
+class _Task:
+    signature_name: str
+    inputs: loaded_model.Arrays
+    num_rows: int
+    deadline: float  # On `time.monotonic`'s clock, seconds.
+    future: asyncio.Future
+    loop: asyncio.AbstractEventLoop
+    result: dict[str, np.ndarray] | errors.ServingError | None = None
+
+
+class Batcher:
+    """Worker threads that run one loaded model for coroutines of an event loop.
+
+    A failed batch is run again request by request, so that a bad request fails alone.
+    """
+
+    def __init__(
+        self,
+        run: _Run,
+        options: BatchingOptions,
+        *,
+        name: str,
+        on_run: Callable[[float, int], None] = lambda seconds, rows: None,
+    ):
+        """Starts the worker threads.
+
+        Args:
+            run: Runs a signature on joined inputs.
+            options: Sizes and limits.
+            name: Names the threads.
+            on_run: Told the seconds and rows of each run of the graph; called on a worker.
+        """
+        self._run = run
+        self._options = options
+        self._on_run = on_run
+        self._groups: collections.OrderedDict[tuple, collections.deque[_Task]] = (
+            collections.OrderedDict()
+        )
+        self._num_waiting_rows = 0
+        self._is_closed = False
+        self._condition = threading.Condition(threading.Lock())
+        self._threads = [
+            threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True)
+            for index in range(options.num_batch_threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    async def submit(
+        self, spec: signature.Signature, inputs: loaded_model.Arrays, *, deadline: float
+    ) -> dict[str, np.ndarray]:
+        """Runs a signature on checked inputs, perhaps joined with others' rows.
+
+        Args:
+            spec: The signature.
+            inputs: Checked arrays by name.
+            deadline: When the answer is no longer wanted, on `time.monotonic`'s clock.
+
+        Returns:
+            Arrays by output name.
+
+        Raises:
+            ServingError: UNAVAILABLE if too many wait, INVALID_ARGUMENT if the request alone is
+                larger
+                than a batch, DEADLINE_EXCEEDED, or what the graph refuses.
+        """
+        key, num_rows = self._group_of(spec, inputs)
+        loop = asyncio.get_running_loop()
+        task = _Task(spec.name, inputs, num_rows, deadline, loop.create_future(), loop)
+        self._enqueue(key, task)
+        timer = loop.call_at(loop.time() + deadline - time.monotonic(), _expire, task)
+        try:
+            return await task.future
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Finishes what waits, then ends the workers; blocks until they have ended."""
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _group_of(
+        self, spec: signature.Signature, inputs: loaded_model.Arrays
+    ) -> tuple[tuple, int]:
+        """Returns the key that joinable requests share, and the number of rows."""
+
+        row_counts = {array.shape[0] if array.ndim else -1 for array in inputs.values()}
+        can_join = self._options.is_enabled and spec.is_batchable and len(row_counts) == 1
+        num_rows = row_counts.pop() if can_join else 1
+        if not can_join or num_rows <= 0:
+            return (spec.name, object()), 1
+        if num_rows > self._options.max_batch_size:
+            raise errors.invalid(
+                f"Task size {num_rows} is larger than maximum input batch size "
+                f"{self._options.max_batch_size}"
+            )
+        if self._options.pad_variable_length_inputs:
+            shapes = tuple((name, array.ndim) for name, array in sorted(inputs.items()))
+        else:
+            shapes = tuple((name, array.shape[1:]) for name, array in sorted(inputs.items()))
+        return (spec.name, shapes), num_rows
+
+    def _enqueue(self, key: tuple, task: _Task) -> None:
+        limit = self._options.max_batch_size * self._options.max_enqueued_batches
+        with self._condition:
+            if self._is_closed:
+                raise errors.ServingError(errors.Code.UNAVAILABLE, "The model is being unloaded.")
+            if self._num_waiting_rows + task.num_rows > limit:
+                raise errors.ServingError(
+                    errors.Code.UNAVAILABLE,
+                    "The batch scheduling queue to which this task was submitted is full",
+                )
+            self._groups.setdefault(key, collections.deque()).append(task)
+            self._num_waiting_rows += task.num_rows
+            self._condition.notify()
+
+    def _work(self) -> None:
+        while batch := self._take():
+            now = time.monotonic()
+            wanted = [task for task in batch if task.deadline > now and not task.future.done()]
+            if wanted:
+                self._run_batch(wanted)
+            _deliver(batch)
+
+    def _take(self) -> list[_Task]:
+        """Waits for requests and takes one batch; an empty list: the batcher is closed."""
+
+        with self._condition:
+            while not self._groups:
+                if self._is_closed:
+                    return []
+                self._condition.wait()
+            key, waiting = self._groups.popitem(last=False)
+            batch = [waiting.popleft()]
+            num_rows = batch[0].num_rows
+            while waiting and num_rows + waiting[0].num_rows <= self._options.max_batch_size:
+                batch.append(waiting.popleft())
+                num_rows += batch[-1].num_rows
+            if waiting:
+                # To the back, so that one busy signature does not keep others waiting.
+                self._groups[key] = waiting
+            self._num_waiting_rows -= num_rows
+            return batch
+
+    def _run_batch(self, batch: list[_Task]) -> None:
+        try:
+            self._run_joined(batch)
+        except errors.ServingError as error:
+            if len(batch) == 1:
+                batch[0].result = error
+                return
+            for task in batch:
+                self._run_batch([task])
+        except Exception as error:
+            for task in batch:
+                task.result = errors.ServingError(errors.Code.INTERNAL, repr(error))
+
+    def _run_joined(self, batch: list[_Task]) -> None:
+        num_rows = sum(task.num_rows for task in batch)
+        padded_rows = self._padded_size(num_rows) if self._is_joinable(batch) else num_rows
+        inputs = batch[0].inputs
+        if len(batch) > 1 or padded_rows > num_rows:
+            inputs = {
+                name: _join([task.inputs[name] for task in batch], padded_rows)
+                for name in batch[0].inputs
+            }
+        start = time.perf_counter()
+        outputs = self._run(batch[0].signature_name, inputs)
+        self._on_run(time.perf_counter() - start, num_rows)
+        if len(batch) == 1 and padded_rows == num_rows:
+            batch[0].result = outputs
+        else:
+            _split(batch, outputs, padded_rows)
+
+    def _is_joinable(self, batch: list[_Task]) -> bool:
+        return len(batch) > 1 or all(
+            array.ndim and array.shape[0] == batch[0].num_rows for array in batch[0].inputs.values()
+        )
+
+    def _padded_size(self, num_rows: int) -> int:
+        sizes = self._options.allowed_batch_sizes if self._options.is_enabled else ()
+        index = bisect.bisect_left(sizes, num_rows)
+        return sizes[index] if index < len(sizes) else num_rows
+
+
+def _expire(task: _Task) -> None:
+    if not task.future.done():
+        task.future.set_exception(
+            errors.ServingError(errors.Code.DEADLINE_EXCEEDED, "Deadline exceeded.")
+        )
+
+
+def _deliver(batch: list[_Task]) -> None:
+    """Wakes each event loop once for the whole batch."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Task]] = {}
+    for task in batch:
+        by_loop.setdefault(task.loop, []).append(task)
+    for loop, tasks in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, tasks)
+
+
+def _resolve(tasks: list[_Task]) -> None:
+    for task in tasks:
+        if task.future.done():
+            continue
+        if task.result is None:
+            _expire(task)
+        elif isinstance(task.result, errors.ServingError):
+            task.future.set_exception(task.result)
+        else:
+            task.future.set_result(task.result)
+
+
+def _join(arrays: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
+    """Concatenates rows, padded to the largest inner sizes and to `num_rows`."""
+
+    inner = tuple(max(sizes) for sizes in zip(*[a.shape[1:] for a in arrays], strict=True))
+    joined = np.concatenate([_pad_inner(array, inner) for array in arrays])
+    missing = num_rows - len(joined)
+    if missing > 0:
+        # A real row, so that padding cannot make the graph fail.
+        joined = np.concatenate([joined, np.repeat(joined[:1], missing, axis=0)])
+    return joined
+
+
+def _pad_inner(array: np.ndarray, inner: tuple[int, ...]) -> np.ndarray:
+    if array.shape[1:] == inner:
+        return array
+    padded = np.full((len(array), *inner), array.flat[0] if array.size else 0, array.dtype)
+    padded[tuple(slice(size) for size in array.shape)] = array
+    return padded
+
+
+def _split(batch: list[_Task], outputs: dict[str, np.ndarray], padded_rows: int) -> None:
+    for name, array in outputs.items():
+        if array.ndim == 0 or len(array) != padded_rows:
+            raise errors.ServingError(
+                errors.Code.FAILED_PRECONDITION,
+                f'Output "{name}" of a batch of {padded_rows} rows must have as many. '
+                f"Received: shape={signature.format_shape(array.shape)}.",
+            )
+    start = 0
+    for task in batch:
+        stop = start + task.num_rows
+        task.result = {name: array[start:stop] for name, array in outputs.items()}
+        start = stop

@@ -1,0 +1,197 @@
+"""PredictionService, ModelService and grpc.health on grpc.aio."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+from google.protobuf import message
+from tensorflow_serving.apis import (
+    classification_pb2,
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    inference_pb2,
+    model_management_pb2,
+    predict_pb2,
+    regression_pb2,
+)
+
+from serving.server import errors, inference, model_service
+
+_log = logging.getLogger("kerasline.serve")
+
+# A client without a deadline is answered whenever it may be.
+_NO_DEADLINE_SECS = 1e6
+_INT32_MAX = 2**31 - 1
+
+# grpc.health.v1, whose two messages are one field each.
+_HEALTH_SERVICE = "grpc.health.v1.Health"
+_SERVING, _NOT_SERVING = b"\x08\x01", b"\x08\x02"  # HealthCheckResponse.status (1, varint)
+
+
+_PREDICTION_SERVICE = "tensorflow.serving.PredictionService"
+_MODEL_SERVICE = "tensorflow.serving.ModelService"
+
+
+class GrpcServer:
+    """The gRPC front end."""
+
+    def __init__(
+        self,
+        engine: inference.Inference,
+        *,
+        has_health: bool,
+        channel_arguments: list[tuple[str, str | int]],
+    ):
+        """Registers the services.
+
+        Args:
+            engine: What answers.
+            has_health: Also answer grpc.health.v1, with the readiness of the models.
+            channel_arguments: Passed to gRPC as they are.
+        """
+        self._engine = engine
+        self.is_draining = False
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", _INT32_MAX),
+                ("grpc.max_send_message_length", _INT32_MAX),
+                # Two servers on one port would each get a share of the requests.
+                ("grpc.so_reuseport", 0),
+                *channel_arguments,
+            ]
+        )
+        handlers = [
+            grpc.method_handlers_generic_handler(_PREDICTION_SERVICE, self._prediction_methods()),
+            grpc.method_handlers_generic_handler(_MODEL_SERVICE, self._model_methods()),
+        ]
+        if has_health:
+            handlers.append(self._health_handler())
+        self._server.add_generic_rpc_handlers(tuple(handlers))
+
+    async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
+        """Starts to listen, and returns the port.
+
+        Raises:
+            RuntimeError: If the port is taken or the credentials are wrong.
+        """
+        address = f"{host}:{port}"
+        if credentials is None:
+            bound = self._server.add_insecure_port(address)
+        else:
+            bound = self._server.add_secure_port(address, credentials)
+        await self._server.start()
+        return bound
+
+    async def drain(self, seconds: float) -> None:
+        """Accepts nothing more, and finishes what has begun for at most `seconds`."""
+        await self._server.stop(seconds)
+
+    def _prediction_methods(self) -> dict[str, grpc.RpcMethodHandler]:
+        engine = self._engine
+
+        async def predict(request: predict_pb2.PredictRequest, deadline: float) -> message.Message:
+            return await engine.predict(request, deadline=deadline)
+
+        async def classify(
+            request: classification_pb2.ClassificationRequest, deadline: float
+        ) -> message.Message:
+            call = inference.call_of(request.model_spec, deadline=deadline)
+            return await engine.classify(request, call)
+
+        async def regress(
+            request: regression_pb2.RegressionRequest, deadline: float
+        ) -> message.Message:
+            call = inference.call_of(request.model_spec, deadline=deadline)
+            return await engine.regress(request, call)
+
+        async def multi_inference(
+            request: inference_pb2.MultiInferenceRequest, deadline: float
+        ) -> message.Message:
+            return await engine.multi_inference(request, deadline=deadline)
+
+        async def metadata(
+            request: get_model_metadata_pb2.GetModelMetadataRequest, deadline: float
+        ) -> message.Message:
+            return engine.metadata(request)
+
+        return {
+            "Predict": _method(predict_pb2.PredictRequest, predict),
+            "Classify": _method(classification_pb2.ClassificationRequest, classify),
+            "Regress": _method(regression_pb2.RegressionRequest, regress),
+            "MultiInference": _method(inference_pb2.MultiInferenceRequest, multi_inference),
+            "GetModelMetadata": _method(get_model_metadata_pb2.GetModelMetadataRequest, metadata),
+        }
+
+    def _model_methods(self) -> dict[str, grpc.RpcMethodHandler]:
+        models = self._engine.models
+
+        async def status(
+            request: get_model_status_pb2.GetModelStatusRequest, deadline: float
+        ) -> message.Message:
+            call = inference.call_of(request.model_spec, deadline=deadline)
+            return model_service.status_response(models, call)
+
+        async def reload(
+            request: model_management_pb2.ReloadConfigRequest, deadline: float
+        ) -> message.Message:
+            # Shielded: a client that hangs up must not leave half a configuration.
+            return await asyncio.shield(model_service.reload_config(models, request))
+
+        return {
+            "GetModelStatus": _method(get_model_status_pb2.GetModelStatusRequest, status),
+            "HandleReloadConfigRequest": _method(model_management_pb2.ReloadConfigRequest, reload),
+        }
+
+    def _health_handler(self) -> grpc.GenericRpcHandler:
+        async def check(request: bytes, context: grpc.aio.ServicerContext) -> bytes:
+            # HealthCheckRequest.service (1, text): empty for the server, else a model's name.
+            service = request[2:].decode(errors="replace")
+            models = self._engine.models
+            names = models.model_names
+            if service and service not in names:
+                await context.abort(grpc.StatusCode.NOT_FOUND, f"Unknown service: {service}")
+            wanted = [service] if service else names
+            is_ready = bool(wanted) and all(models.has_available(name) for name in wanted)
+            return _SERVING if is_ready and not self.is_draining else _NOT_SERVING
+
+        handler = grpc.unary_unary_rpc_method_handler(check)
+        return grpc.method_handlers_generic_handler(_HEALTH_SERVICE, {"Check": handler})
+
+
+def _method(
+    request_class: type[message.Message],
+    answer: Callable[[Any, float], Awaitable[message.Message]],
+) -> grpc.RpcMethodHandler:
+    """Makes a unary method that parses, answers, and turns errors into statuses.
+
+    Parsing is done here, not by gRPC, which would answer INTERNAL to bytes that are no message.
+    """
+
+    async def handle(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
+        try:
+            request = request_class.FromString(body)
+            response = await answer(request, _deadline(context))
+            return response.SerializeToString()
+        except message.DecodeError:
+            text = f"The request must be a {request_class.DESCRIPTOR.full_name} message."
+            code = errors.Code.INVALID_ARGUMENT
+        except errors.ServingError as error:
+            code, text = error.code, error.message
+        except Exception as error:
+            # A defect of ours; the client learns that it was not the request.
+            _log.exception("A gRPC request failed.")
+            code, text = errors.Code.INTERNAL, type(error).__name__
+        await context.abort(_STATUS_CODES[code], text)
+
+    return grpc.unary_unary_rpc_method_handler(handle)
+
+
+def _deadline(context: grpc.aio.ServicerContext) -> float:
+    remaining = context.time_remaining()
+    return time.monotonic() + (_NO_DEADLINE_SECS if remaining is None else remaining)
+
+
+_STATUS_CODES = {code.value[0]: code for code in grpc.StatusCode}

@@ -1,0 +1,180 @@
+"""Arrays and results to REST response bodies, byte for byte as TF Serving's documentation shows."""
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from tensorflow_serving.apis import classification_pb2, regression_pb2
+
+from serving.server import errors
+
+_INDENT = "    "
+
+
+def error_body(message: str) -> bytes:
+    """Returns the body of an error.
+
+    >>> error_body('no "x"')
+    b'{ "error": "no \\\\"x\\\\"" }'
+    """
+    return f'{{ "error": {json.dumps(message, ensure_ascii=False)} }}'.encode(errors="replace")
+
+
+def predictions(outputs: Mapping[str, np.ndarray]) -> bytes:
+    """Returns the answer in row format: one item for each row of the outputs.
+
+    Args:
+        outputs: Arrays by name, whose first dimension is the same. A single one is not named.
+
+    Raises:
+        ServingError: INVALID_ARGUMENT if an output has no batch dimension or another size.
+    """
+    _check_rows(outputs)
+    if len(outputs) == 1:
+        ((name, array),) = outputs.items()
+        return f'{{\n{_INDENT}"predictions": {_one_line(name, array)}\n}}'.encode()
+    columns = [
+        (json.dumps(name), [_one_line(name, row) for row in _rows(array)])
+        for name, array in sorted(outputs.items())
+    ]
+    num_rows = len(columns[0][1])
+    items = (
+        ",\n".join(f"{_INDENT * 3}{name}: {texts[row]}" for name, texts in columns)
+        for row in range(num_rows)
+    )
+    body = ",\n".join(f"{_INDENT * 2}{{\n{item}\n{_INDENT * 2}}}" for item in items)
+    return f'{{\n{_INDENT}"predictions": [\n{body}\n{_INDENT}]\n}}'.encode()
+
+
+def outputs_object(outputs: Mapping[str, np.ndarray]) -> bytes:
+    """Returns the answer in columnar format: whole tensors; a single one is not named."""
+    if len(outputs) == 1:
+        ((name, array),) = outputs.items()
+        return f'{{\n{_INDENT}"outputs": {_many_lines(name, array, 1)}\n}}'.encode()
+    items = ",\n".join(
+        f"{_INDENT * 2}{json.dumps(name)}: {_many_lines(name, array, 2)}"
+        for name, array in sorted(outputs.items())
+    )
+    return f'{{\n{_INDENT}"outputs": {{\n{items}\n{_INDENT}}}\n}}'.encode()
+
+
+def classifications(result: classification_pb2.ClassificationResult) -> bytes:
+    """Returns the answer to classify: for each example, its pairs of label and score."""
+    lines = []
+    for one in result.classifications:
+        scores = _format_floats(np.array([each.score for each in one.classes], np.float32))
+        pairs = (
+            f"[{json.dumps(each.label, ensure_ascii=False)}, {score}]"
+            for each, score in zip(one.classes, scores, strict=True)
+        )
+        lines.append(f"[{', '.join(pairs)}]")
+    return f'{{\n{_INDENT}"results": [{", ".join(lines)}]\n}}'.encode()
+
+
+def regressions(result: regression_pb2.RegressionResult) -> bytes:
+    """Returns the answer to regress: one number for each example."""
+    values = np.array([each.value for each in result.regressions], np.float32)
+    return f'{{\n{_INDENT}"results": [{", ".join(_format_floats(values))}]\n}}'.encode()
+
+
+def format_float(value: np.floating) -> str:
+    """Returns a float as TF Serving writes it: six digits if they are exact, else all of them.
+
+    >>> [format_float(np.float32(x)) for x in (2.5, 3, 0.1, 1 / 3, 9e6, -0.0, np.nan, -np.inf)]
+    ['2.5', '3.0', '0.1', '0.333333343', '9e+06', '-0.0', 'NaN', '-Infinity']
+    """
+    return _format_floats(np.array([value]))[0]
+
+
+def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
+    num_rows = None
+    for name, array in sorted(outputs.items()):
+        if array.ndim == 0:
+            raise errors.invalid(f"Tensor name: {name} has no shape information ")
+        if num_rows is not None and len(array) != num_rows:
+            raise errors.invalid(
+                f"Tensor name: {name} has inconsistent batch size: {len(array)} "
+                f"expecting: {num_rows}"
+            )
+        num_rows = len(array)
+
+
+def _rows(array: np.ndarray) -> Iterable[np.ndarray]:
+    # Slices, not elements: a row of a vector stays an array, and an object stays bytes.
+    return (array[index, ...] for index in range(len(array)))
+
+
+def _one_line(name: str, array: np.ndarray) -> str:
+    leaves = _format_leaves(name, array)
+    return _nest(leaves, array.shape, lambda items, level: f"[{', '.join(items)}]")
+
+
+def _many_lines(name: str, array: np.ndarray, depth: int) -> str:
+    def wrap(items: list[str], level: int) -> str:
+        if not items:
+            return "[]"
+        inner, outer = _INDENT * (depth + level + 1), _INDENT * (depth + level)
+        return "[\n" + ",\n".join(inner + item for item in items) + f"\n{outer}]"
+
+    leaves = _format_leaves(name, array, indent=_INDENT * (depth + array.ndim))
+    return _nest(leaves, array.shape, wrap)
+
+
+def _nest(leaves: list[str], shape: tuple[int, ...], wrap: Callable[[list[str], int], str]) -> str:
+    """Wraps the flat leaves into lists, the innermost dimension first."""
+    items = leaves
+    for level in range(len(shape) - 1, -1, -1):
+        size = shape[level]
+        if level == 0:
+            return wrap(items, 0)
+        count = int(np.prod(shape[:level]))
+        items = [wrap(items[i * size : (i + 1) * size], level) for i in range(count)]
+    return items[0]
+
+
+def _format_leaves(name: str, array: np.ndarray, indent: str = "") -> list[str]:
+    kind = array.dtype.kind
+    if kind == "f":
+        return _format_floats(array.ravel())
+    if kind in "iu":
+        return list(map(str, array.ravel().tolist()))
+    if kind == "b":
+        return ["true" if value else "false" for value in array.ravel().tolist()]
+    if kind == "O":
+        write = _base64_writer(indent) if name.endswith("_bytes") else _write_text
+        return [write(value) for value in array.ravel().tolist()]
+    raise errors.invalid(f"Failed to write JSON value for tensor type: {array.dtype.name}")
+
+
+def _base64_writer(indent: str) -> Callable[[bytes], str]:
+    def write(value: bytes) -> str:
+        text = base64.b64encode(value).decode()
+        if not indent:
+            return f'{{ "b64": "{text}" }}'
+        return f'{{\n{indent}{_INDENT}"b64": "{text}"\n{indent}}}'
+
+    return write
+
+
+def _write_text(value: bytes) -> str:
+    return json.dumps(value.decode(errors="replace"), ensure_ascii=False)
+
+
+def _format_floats(values: np.ndarray) -> list[str]:
+    numbers = values.tolist()
+    texts = [f"{number:.6g}" for number in numbers]
+    digits = 9 if values.dtype.itemsize <= 4 else 17
+    # Six digits are kept only where they read back as the same value.
+    exact = np.array(list(map(float, texts)), np.float64).astype(values.dtype) == values
+    return [
+        _finish(text if same else f"{number:.{digits}g}")
+        for text, number, same in zip(texts, numbers, exact.tolist(), strict=True)
+    ]
+
+
+def _finish(text: str) -> str:
+    if "." in text or "e" in text:
+        return text
+    special = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    return special.get(text) or text + ".0"
