@@ -46,6 +46,7 @@ setuptools.setup(
     package_data={
         "components.report": ["*.html"],
         "pipeline.recipes": ["*.toml"],
+        "serving.server": ["*.html"],
     },
     install_requires=["click", "pydantic>=2", "rich"],
     extras_require={

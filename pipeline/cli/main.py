@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
     "predict": ("pipeline.cli.predict", "Ask a model about image files."),
+    "serve": ("pipeline.cli.serve", "Answer REST and gRPC requests with published models."),
     "compile": (
         "pipeline.cli.compile",
         "Write the pipeline as YAML for Kubeflow or Vertex AI.",

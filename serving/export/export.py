@@ -139,13 +139,13 @@ def _write_saved_model(
         archive.track(model)
         archive.track(labels)
 
-        def serve_images(image):
+        def serve_images(image: tf.Tensor) -> dict[str, tf.Tensor]:
             return answer(image)
 
-        def serve_bytes(image_bytes):
+        def serve_bytes(image_bytes: tf.Tensor) -> dict[str, tf.Tensor]:
             return answer(tf.cast(_decode(image_bytes, image_shape_HWC), model.inputs[0].dtype))
 
-        def serve_examples(examples):
+        def serve_examples(examples: tf.Tensor) -> dict[str, tf.Tensor]:
             return serve_bytes(_parse_images(examples))
 
         pixels = tf.TensorSpec((None, *image_shape_HWC), model.inputs[0].dtype, name="image")

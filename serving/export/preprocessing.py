@@ -3,6 +3,8 @@
 Legend: B batch, H height, W width, C channels.
 """
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 # A PNG file starts with 8 signature bytes, then the IHDR chunk: 4 bytes of length, 4 of type, 4 of
@@ -58,7 +60,9 @@ def decode_images(
     )
 
 
-def _map_images(decode, encoded_B: tf.Tensor, shape_HWC: tuple[int, int, int]) -> tf.Tensor:
+def _map_images(
+    decode: Callable[[tf.Tensor], tf.Tensor], encoded_B: tf.Tensor, shape_HWC: tuple[int, int, int]
+) -> tf.Tensor:
     spec = tf.TensorSpec(shape_HWC, tf.uint8)
     return tf.map_fn(decode, encoded_B, fn_output_signature=spec, parallel_iterations=16)
 

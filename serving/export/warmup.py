@@ -5,10 +5,11 @@ PredictionLog.
 """
 
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.core.protobuf import meta_graph_pb2
 from tensorflow_serving.apis import model_pb2, predict_pb2, prediction_log_pb2
 
 from serving.export import saved_model_file
@@ -18,7 +19,7 @@ MAX_RECORDS = 1_000  # TF Serving refuses to load a model with more.
 
 
 def write_warmup(
-    model_dir: pathlib.Path, requests: list[tuple[str, Mapping[str, np.ndarray]]]
+    model_dir: pathlib.Path, requests: Sequence[tuple[str, Mapping[str, np.ndarray]]]
 ) -> None:
     """Writes the warm-up records of a SavedModel, each checked against its signature.
 
@@ -45,7 +46,9 @@ def write_warmup(
             writer.write(_prediction_log(signature_name, inputs).SerializeToString())
 
 
-def _prediction_log(signature_name: str, inputs: Mapping[str, np.ndarray]):
+def _prediction_log(
+    signature_name: str, inputs: Mapping[str, np.ndarray]
+) -> prediction_log_pb2.PredictionLog:
     request = predict_pb2.PredictRequest(
         model_spec=model_pb2.ModelSpec(signature_name=signature_name),
         inputs={name: tf.make_tensor_proto(value) for name, value in inputs.items()},
@@ -55,7 +58,11 @@ def _prediction_log(signature_name: str, inputs: Mapping[str, np.ndarray]):
     )
 
 
-def _check_request(signatures, signature_name: str, inputs: Mapping[str, np.ndarray]) -> None:
+def _check_request(
+    signatures: Mapping[str, meta_graph_pb2.SignatureDef],
+    signature_name: str,
+    inputs: Mapping[str, np.ndarray],
+) -> None:
     if signature_name not in signatures:
         raise ValueError(
             "A warm-up request must name a signature of the model. "

@@ -194,7 +194,7 @@ def _manager_options(config: server_config.ServerConfig) -> manager.ManagerOptio
     return manager.ManagerOptions(
         engine=config.engine,
         check_tf1_shapes=config.check_tf1_shapes,
-        batching=chosen,
+        chosen_batching=chosen,
         default_batching=default,
         warm_up=config.enable_model_warmup,
         num_load_threads=config.num_load_threads,

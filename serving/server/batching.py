@@ -132,11 +132,9 @@ class Batcher:
                 f"Task size {num_rows} is larger than maximum input batch size "
                 f"{self._options.max_batch_size}"
             )
-        if self._options.pad_variable_length_inputs:
-            shapes = tuple((name, array.ndim) for name, array in sorted(inputs.items()))
-        else:
-            shapes = tuple((name, array.shape[1:]) for name, array in sorted(inputs.items()))
-        return (spec.name, shapes), num_rows
+        pads = self._options.pad_variable_length_inputs
+        kinds = ((name, array.ndim if pads else array.shape[1:]) for name, array in inputs.items())
+        return (spec.name, frozenset(kinds)), num_rows
 
     def _enqueue(self, key: tuple, task: _Task) -> None:
         limit = self._options.max_batch_size * self._options.max_enqueued_batches

@@ -185,6 +185,7 @@ def _method(
             _log.exception("A gRPC request failed.")
             code, text = errors.Code.INTERNAL, type(error).__name__
         await context.abort(_STATUS_CODES[code], text)
+        raise AssertionError("`abort` always raises.")
 
     return grpc.unary_unary_rpc_method_handler(handle)
 

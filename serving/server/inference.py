@@ -18,6 +18,7 @@ from tensorflow_serving.apis import (
 
 from serving.server import (
     errors,
+    example_results,
     loaded_model,
     manager,
     metrics,
@@ -258,8 +259,11 @@ class Inference:
     async def _run_examples(
         self, call: Call, version: manager.Version, source: input_pb2.Input, method: str
     ) -> tuple[int, dict[str, np.ndarray]]:
-        spec = _examples_signature(version, call.signature_name, method)
-        examples = _serialized_examples(source)
+        signatures = version.model.signatures
+        spec = example_results.find_signature(
+            signatures, call.signature_name or DEFAULT_SIGNATURE, method
+        )
+        examples = example_results.serialize_examples(source)
         inputs = {next(iter(spec.inputs)): examples}
         outputs = await version.batcher.submit(spec, inputs, deadline=call.deadline)
         return len(examples), outputs
@@ -269,54 +273,14 @@ class Inference:
     ) -> classification_pb2.ClassificationResult:
         method = signature.CLASSIFY_METHOD
         num_examples, outputs = await self._run_examples(call, version, source, method)
-        labels, scores = outputs.get("classes"), outputs.get("scores")
-        if labels is None and scores is None:
-            raise errors.ServingError(
-                errors.Code.FAILED_PRECONDITION,
-                "Expected classification signature outputs to contain at least one of "
-                f'"classes" or "scores". Signature was: {sorted(outputs)}',
-            )
-        for name, array in (("classes", labels), ("scores", scores)):
-            if array is not None:
-                _check_classes_shape(name, array, num_examples)
-        if labels is not None and scores is not None and labels.shape != scores.shape:
-            raise errors.invalid(
-                "Tensors class and score should match in dim_size(1). "
-                f"Got {labels.shape[1]} vs. {scores.shape[1]}"
-            )
-        result = classification_pb2.ClassificationResult()
-        num_classes = (scores if labels is None else labels).shape[1]
-        for row in range(num_examples):
-            one = result.classifications.add()
-            for column in range(num_classes):
-                each = one.classes.add()
-                if labels is not None:
-                    each.label = labels[row, column].decode(errors="replace")
-                if scores is not None:
-                    each.score = float(scores[row, column])
-        return result
+        return example_results.classification(outputs, num_examples)
 
     async def _regress(
         self, call: Call, version: manager.Version, source: input_pb2.Input
     ) -> regression_pb2.RegressionResult:
         method = signature.REGRESS_METHOD
         num_examples, outputs = await self._run_examples(call, version, source, method)
-        values = outputs.get("outputs")
-        if values is None:
-            raise errors.ServingError(
-                errors.Code.FAILED_PRECONDITION,
-                'Expected regression signature outputs to contain "outputs". '
-                f"Signature was: {sorted(outputs)}",
-            )
-        if values.shape not in ((num_examples,), (num_examples, 1)):
-            raise errors.invalid(
-                "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got "
-                f"{signature.format_shape(values.shape)}"
-            )
-        result = regression_pb2.RegressionResult()
-        for value in values.ravel().tolist():
-            result.regressions.add(value=value)
-        return result
+        return example_results.regression(outputs, num_examples)
 
 
 def predict_signature(version: manager.Version, name: str) -> signature.Signature:
@@ -357,46 +321,3 @@ def _check_filter(spec: signature.Signature, output_filter: Sequence[str]) -> No
             )
         if name in output_filter[:index]:
             raise errors.invalid(f"duplicate output tensor alias: {name}")
-
-
-def _examples_signature(version: manager.Version, name: str, method: str) -> signature.Signature:
-    kind = {signature.CLASSIFY_METHOD: "classification", signature.REGRESS_METHOD: "regression"}
-    found = version.model.signatures.get(name or DEFAULT_SIGNATURE)
-    if found is None:
-        raise errors.invalid(f"No signature was found with the name: {name or DEFAULT_SIGNATURE}")
-    if found.method_name != method:
-        raise errors.invalid(
-            f"Expected {kind[method]} signature method_name to be {method}. "
-            f"Was: {found.method_name}"
-        )
-    if len(found.inputs) != 1:
-        raise errors.invalid("Expected one input Tensor.")
-    return found
-
-
-def _serialized_examples(source: input_pb2.Input) -> np.ndarray:
-    """Returns the examples as strings, each with the shared context in front."""
-
-    if source.WhichOneof("kind") == "example_list_with_context":
-        context = source.example_list_with_context.context.SerializeToString()
-        examples = source.example_list_with_context.examples
-    else:
-        context, examples = b"", source.example_list.examples
-    if not examples:
-        raise errors.invalid("Input is empty.")
-    array = np.empty(len(examples), object)
-    # Serialized messages merge when they are joined; the features of the later one win.
-    array[:] = [context + example.SerializeToString() for example in examples]
-    return array
-
-
-def _check_classes_shape(name: str, array: np.ndarray, num_examples: int) -> None:
-    if array.ndim != 2:
-        raise errors.invalid(
-            "Expected Tensor shape: [batch_size num_classes] but got "
-            f"{signature.format_shape(array.shape)}"
-        )
-    if len(array) != num_examples:
-        raise errors.invalid(
-            f"Expected {name} output batch size of {num_examples}. Got: {len(array)}"
-        )

@@ -233,6 +233,8 @@ def _convert_fast(value: Any, info: signature.TensorInfo) -> np.ndarray | None:
         array = np.array(value)
     except (ValueError, OverflowError):
         return None
+    if array.ndim > MAX_DEPTH:
+        return None
     if info.dtype_number in _INTEGER_DTYPES and array.dtype.kind in "iu":
         bounds = np.iinfo(info.dtype)
         if array.size and bounds.min <= array.min() and array.max() <= bounds.max:

@@ -20,6 +20,9 @@ _log = logging.getLogger("kerasline.serve")
 
 # A folder that has not changed for this long is taken as finished without a second look.
 _QUIET_NS = 2_000_000_000
+# At the start and after a new configuration, an unfinished folder is looked at again so often.
+_SETTLE_LOOKS = 5
+_SETTLE_SECS = 0.5
 # Versions that have ended stay in the status answer, up to this many.
 _MAX_ENDED_VERSIONS = 32
 
@@ -42,8 +45,9 @@ class Version:
     directory: pathlib.Path
     state: State = State.START
     error: errors.ServingError | None = None
-    model: loaded_model.LoadedModel | None = None
-    batcher: batching.Batcher | None = None
+    # There while the version is available or unloading.
+    model: loaded_model.LoadedModel = dataclasses.field(init=False, repr=False)
+    batcher: batching.Batcher = dataclasses.field(init=False, repr=False)
     num_in_flight: int = 0
     idle: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
     failed_snapshot: storage.Snapshot | None = None
@@ -56,6 +60,7 @@ class _Model:
     versions: dict[int, Version] = dataclasses.field(default_factory=dict)
     snapshots: dict[int, storage.Snapshot] = dataclasses.field(default_factory=dict)
     labels: dict[str, int] = dataclasses.field(default_factory=dict)
+    unsettled: bool = False  # A wanted version looks as if it were being copied.
 
     def available(self) -> list[Version]:
         return [
@@ -72,7 +77,7 @@ class ManagerOptions:
     engine: loaded_model.Engine = "auto"
     check_tf1_shapes: bool = False
     # None: join requests only for models that Kerasline exported, whose rows are independent.
-    batching: batching.BatchingOptions | None = None
+    chosen_batching: batching.BatchingOptions | None = None
     default_batching: batching.BatchingOptions = dataclasses.field(
         default_factory=batching.BatchingOptions
     )
@@ -116,7 +121,7 @@ class Manager:
                     if old is not None:
                         self._unload(list(old.versions.values()))
                 model.config = config
-            await self._poll_all()
+            await self._poll_until_settled()
             self._assign_labels(wanted)
 
     async def poll(self) -> None:
@@ -206,6 +211,14 @@ class Manager:
         await asyncio.gather(*self._unloads)
         self._loaders.shutdown()
 
+    async def _poll_until_settled(self) -> None:
+        """Polls, and again for a short while as long as a model's only version looks unfinished."""
+        for _ in range(_SETTLE_LOOKS):
+            await self._poll_all()
+            if all(not model.unsettled or model.available() for model in self._models.values()):
+                return
+            await asyncio.sleep(_SETTLE_SECS)
+
     async def _poll_all(self) -> None:
         await asyncio.gather(*[self._poll_model(model) for model in self._models.values()])
 
@@ -217,6 +230,7 @@ class Manager:
             return
         wanted = model.config.policy.choose(on_disk)
         loads = []
+        model.unsettled = False
         for number, directory in sorted(wanted.items()):
             version = model.versions.get(number)
             if version is not None and version.state in (State.LOADING, State.AVAILABLE):
@@ -229,6 +243,8 @@ class Manager:
             quiet_since_ns = time.time_ns() - _QUIET_NS
             if storage.is_loadable(directory, snapshot, before, quiet_since_ns=quiet_since_ns):
                 loads.append(self._load(model, number, directory, snapshot))
+            else:
+                model.unsettled = True
         await asyncio.gather(*loads)
         self._retire(model, wanted)
 
@@ -270,7 +286,7 @@ class Manager:
         )
 
     def _make_batcher(self, name: str, version: Version) -> batching.Batcher:
-        options = self._options.batching
+        options = self._options.chosen_batching
         if options is None:
             is_own = bool(version.facts)
             options = dataclasses.replace(self._options.default_batching, is_enabled=is_own)
@@ -328,4 +344,4 @@ async def _drain_and_close(version: Version) -> None:
     await asyncio.to_thread(version.batcher.close)
     await asyncio.to_thread(version.model.close)
     version.state = State.END
-    version.model = version.batcher = None
+    del version.model, version.batcher

@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Mapping
+from typing import Any
 
 from tensorflow_serving.config import model_server_config_pb2
 
@@ -96,7 +97,7 @@ def read_batching_file(path: pathlib.Path | None) -> batching.BatchingOptions:
             "or raise max_batch_size."
         )
     defaults = batching.BatchingOptions()
-    values = {
+    values: dict[str, Any] = {
         name: getattr(parameters, name).value if parameters.HasField(name) else default
         for name, default in (
             ("max_batch_size", defaults.max_batch_size),
@@ -114,7 +115,8 @@ def read_batching_file(path: pathlib.Path | None) -> batching.BatchingOptions:
             f"Received: allowed_batch_sizes={list(sizes)}, "
             f"max_batch_size={values['max_batch_size']}."
         )
-    return batching.BatchingOptions(
+    return dataclasses.replace(
+        defaults,
         allowed_batch_sizes=sizes,
         pad_variable_length_inputs=parameters.pad_variable_length_inputs,
         **values,

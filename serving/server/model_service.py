@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from google.protobuf import json_format
+from google.protobuf.message import Message
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2, status_pb2
 
 from serving.server import errors, inference, manager, model_configs
@@ -27,11 +28,7 @@ def status_response(
 def metadata_json(models: manager.Manager, call: inference.Call) -> bytes:
     """Returns the signatures of a version in the form of TF Serving's metadata route."""
     version = models.find(call.model_name, version=call.version, label=call.label)
-    options = {
-        "preserving_proto_field_name": True,
-        "always_print_fields_with_no_presence": True,
-    }
-    signatures = json_format.MessageToDict(inference.signature_map(version), **options)
+    signatures = to_dict(inference.signature_map(version))
     return to_json(
         {
             "model_spec": {
@@ -58,6 +55,14 @@ async def reload_config(
     else:
         response.status.SetInParent()
     return response
+
+
+def to_dict(message: Message) -> dict[str, Any]:
+    """Returns a message as plain data: snake_case keys, texts for int64, every plain field."""
+    document: dict[str, Any] = json_format.MessageToDict(
+        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    return document
 
 
 def to_json(document: dict[str, Any]) -> bytes:

@@ -8,7 +8,6 @@ import urllib.parse
 from collections.abc import Mapping
 
 import numpy as np
-from google.protobuf import json_format
 from tensorflow_serving.apis import classification_pb2, regression_pb2
 
 from serving.server import (
@@ -143,8 +142,9 @@ class RestApi:
             else:
                 document = json_input.parse_object(body)
             call = dataclasses.replace(call, signature_name=json_input.signature_name(document))
-            chosen = {"version": call.version, "label": call.label}
-            with engine.models.use(call.model_name, **chosen) as version:
+            with engine.models.use(
+                call.model_name, version=call.version, label=call.label
+            ) as version:
                 inputs, is_row = await self._inputs(document, version, call, body)
                 outputs = await engine.predict_arrays(call, version, inputs)
         return json_output.predictions(outputs) if is_row else json_output.outputs_object(outputs)
@@ -184,13 +184,7 @@ class RestApi:
             body = model_service.metadata_json(self._engine.models, call)
         else:
             response = model_service.status_response(self._engine.models, call)
-            body = model_service.to_json(
-                json_format.MessageToDict(
-                    response,
-                    preserving_proto_field_name=True,
-                    always_print_fields_with_no_presence=True,
-                )
-            )
+            body = model_service.to_json(model_service.to_dict(response))
         return http_messages.Response(200, body)
 
 

@@ -6,6 +6,7 @@ their own.
 
 import functools
 import pathlib
+from typing import Any, TypeVar
 
 from google.protobuf import (
     descriptor_pb2,
@@ -16,6 +17,7 @@ from google.protobuf import (
     wrappers_pb2,
 )
 
+_Message = TypeVar("_Message", bound=message.Message)
 _PACKAGE = "tensorflow.serving"
 _Field = descriptor_pb2.FieldDescriptorProto
 _INT64_VALUE = ".google.protobuf.Int64Value"
@@ -55,7 +57,7 @@ class TextProtoError(ValueError):
     """A config file is not a text proto of the expected message."""
 
 
-def parse_file(path: pathlib.Path, into: message.Message) -> message.Message:
+def parse_file(path: pathlib.Path, into: _Message) -> _Message:
     """Reads a text-proto file into a message, and returns it.
 
     Raises:
@@ -70,7 +72,7 @@ def parse_file(path: pathlib.Path, into: message.Message) -> message.Message:
         ) from error
 
 
-def new_message(name: str) -> message.Message:
+def new_message(name: str) -> Any:
     """Returns an empty message: BatchingParameters, MonitoringConfig or SSLConfig.
 
     >>> new_message("MonitoringConfig").prometheus_config.enable
