@@ -83,7 +83,8 @@ def invoke(table: Mapping[str, tuple[str, str]], arguments: Sequence[str] | None
         return 0
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "kerasline"
-        click.echo(f"{where}: {error.format_message()} See `{where} --help`.", err=True)
+        fault = error.format_message().rstrip(".")
+        click.echo(f"{where}: {fault}. See `{where} --help`.", err=True)
         return error.exit_code
     except click.ClickException as error:
         click.echo(f"kerasline: {error.format_message()}", err=True)

@@ -10,6 +10,9 @@ from pipeline.state import steps
 IMPORTS = "imports"
 _IMPORTS_TITLE = "Start TensorFlow"
 
+# The metrics of an epoch that have a place on the line.
+_SHOWN_METRICS = ("loss", "accuracy", "val_loss", "val_accuracy")
+
 Status = Literal["running", "done", "cached", "refused", "failed", "stopped"]
 
 
@@ -84,8 +87,10 @@ class Board:
 
     def _apply_to_step(self, kind: str, step: str, event: Mapping[str, Any]) -> str | None:
         if kind == "step_started":
-            # Ingest may have been started ahead of the engine.
-            self.lines.setdefault(step, Line(steps.BY_NAME[step].title, self.clock()))
+            if step in self.lines:
+                # Ingest was started ahead of the engine.
+                return None
+            self.lines[step] = Line(steps.BY_NAME[step].title, self.clock())
             return step
         if kind == "step_finished":
             return self._finish(step, event, "cached" if event.get("cached") else "done")
@@ -124,8 +129,15 @@ def detail_text(event: Mapping[str, Any]) -> str:
         total = f" of {event['total']:,}" if event.get("total") else ""
         return f"{event.get('rows', 0):,}{total} rows"
     if kind == "epoch":
-        metrics = [f", {name} {value:.4f}" for name, value in event.get("metrics", {}).items()]
-        return f"epoch {event.get('epoch')} of {event.get('num_epochs')}{''.join(metrics)}"
+        return f"epoch {event.get('epoch')} of {event.get('num_epochs')}{_metrics_text(event)}"
     if kind == "message":
         return str(event.get("text", ""))
     return ""
+
+
+def _metrics_text(event: Mapping[str, Any]) -> str:
+    metrics = event.get("metrics", {})
+    texts = [f", {name} {metrics[name]:.4f}" for name in _SHOWN_METRICS if name in metrics]
+    if "rows_per_sec" in metrics:
+        texts.append(f", {metrics['rows_per_sec']:,.0f} rows/s")
+    return "".join(texts)

@@ -77,7 +77,7 @@ def _own_reasons(
         yield "it is new in the pipeline"
         return
     yield from _differences(now[step.name], before[step.name])
-    if step.has_artifacts and not _has_files(artifacts_dir / step.name):
+    if step.has_artifacts and not _has_content(artifacts_dir / step.name):
         yield f"its results are gone from {artifacts_dir / step.name}"
 
 
@@ -125,5 +125,6 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _has_files(folder: pathlib.Path) -> bool:
-    return any(path.is_file() for path in folder.rglob("*"))
+def _has_content(folder: pathlib.Path) -> bool:
+    # Some artifacts are properties in the metadata and an empty folder.
+    return folder.is_dir() and any(folder.iterdir())

@@ -1,5 +1,7 @@
 """Checks the reasons that are given for running a step."""
 
+import shutil
+
 import pytest
 
 from pipeline import recipe_files
@@ -77,7 +79,7 @@ def test_a_changed_environment_is_named(artifacts_dir):
 
 
 def test_missing_artifacts_are_named(artifacts_dir):
-    (artifacts_dir / "trainer/output/data").unlink()
+    shutil.rmtree(artifacts_dir / "trainer")
     assert _reasons("trainer", artifacts_dir) == (
         f"its results are gone from {artifacts_dir / 'trainer'}",
     )
