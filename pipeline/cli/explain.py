@@ -13,8 +13,11 @@ from pipeline.state import assess, workspace
 @click.command("explain", short_help="Say for each step why it would run or not.")
 @options.recipe
 @options.root
+@options.strategy
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(recipe_name: str, set_values: tuple[str, ...], root: str, as_json: bool) -> None:
+def command(
+    recipe_name: str, set_values: tuple[str, ...], root: str, strategy: str, as_json: bool
+) -> None:
     """Say for each step why it would run or not.
 
     Compares what each step depends on (recipe, code, packages, environment, data, the steps before
@@ -27,7 +30,9 @@ def command(recipe_name: str, set_values: tuple[str, ...], root: str, as_json: b
     recipe = options.load_recipe(recipe_name, set_values)
     place = workspace.Workspace(root, recipe.name)
     try:
-        assessment = assess.assess(recipe, RunConfig(root=root), place)
+        assessment = assess.assess(
+            recipe, RunConfig.from_dict({"root": root, "strategy": strategy}), place
+        )
     except errors.DataError as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
     click.echo(_as_json(assessment) if as_json else _as_text(assessment))

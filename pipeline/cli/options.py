@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from pipeline import config_errors, recipe_files
+from pipeline import config_errors, config_keys, recipe_files
 from pipeline.cli import group
-from pipeline.config import Recipe
+from pipeline.config import Recipe, RunConfig
 
 DEFAULT_ROOT = "runs"
 
@@ -34,6 +34,17 @@ def root(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         type=click.Path(file_okay=False),
         help="Folder that holds the runs and the published models.",
+    )(command)
+
+
+def strategy(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option --strategy."""
+    return click.option(
+        "--strategy",
+        type=click.Choice(config_keys.choices(RunConfig.model_fields["strategy"].annotation)),
+        default="auto",
+        show_default=True,
+        help="How training is spread over devices.",
     )(command)
 
 

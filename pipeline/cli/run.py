@@ -5,13 +5,12 @@ import shlex
 import click
 
 from components.ingest import errors
-from pipeline import config_keys, local_run, recipe_files
+from pipeline import local_run, recipe_files
 from pipeline.cli import group, main, options
 from pipeline.config import RunConfig
 from pipeline.progress import closing
 from pipeline.state import workspace
 
-_STRATEGIES = config_keys.choices(RunConfig.model_fields["strategy"].annotation)
 _EXIT = {
     "published": 0,
     "up_to_date": 0,
@@ -24,13 +23,7 @@ _EXIT = {
 @click.command("run", short_help="Run a recipe: from the data to a published model.")
 @options.recipe
 @options.root
-@click.option(
-    "--strategy",
-    type=click.Choice(_STRATEGIES),
-    default="auto",
-    show_default=True,
-    help="How training is spread over devices.",
-)
+@options.strategy
 @click.option("--force", is_flag=True, help="Run every step, even where nothing changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, last.")
 def command(

@@ -33,7 +33,7 @@ class Step:
 
 
 # Files that every step depends on, because they decide what is handed to it.
-SHARED_CODE: tuple[str, ...] = ()
+SHARED_CODE = ("pipeline/dag.py",)
 
 STEPS: tuple[Step, ...] = (
     Step(
