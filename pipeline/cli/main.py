@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 # Name -> (module that holds a click command named `command`, help line).
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("pipeline.cli.init", "Write a recipe for a folder of images."),
     "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
     "predict": ("pipeline.cli.predict", "Ask a model about image files."),

@@ -2,7 +2,10 @@
 
 import dataclasses
 import gzip
+import os
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +15,21 @@ from components.ingest.config import DataConfig
 from components.ingest.sources.idx import IdxSource, PixelBlock
 
 NUM_CLASSES = 3
+ROOT = Path(__file__).parents[2]
+
+
+def python_command(code: str, *arguments: str) -> dict[str, object]:
+    """Arguments of `subprocess` to run `code` in a process of its own that finds these tests."""
+    return {
+        "args": [sys.executable, "-c", code, *arguments],
+        "env": {**os.environ, "PYTHONPATH": str(ROOT)},
+    }
+
+
+def run_python(code: str, *arguments: str) -> str:
+    """Runs `code` in a process of its own and returns what it printed."""
+    options = {"capture_output": True, "text": True, "timeout": 300, "check": True}
+    return subprocess.run(**python_command(code, *arguments), **options).stdout
 
 
 def data_config(**changes: object) -> DataConfig:

@@ -99,41 +99,53 @@ def open_folder(source: ImageFolderSource, data: DataConfig) -> ImageFolder:
     if source.labels_file is not None:
         split_files = _read_labels(folder, source.labels_file)
         return ImageFolder(folder, data.image, split_files, (source.labels_file,))
-    names = set(_subfolders(folder))
-    if splits.TRAIN in names and names <= set(splits.SPLITS):
-        split_files = {
-            name: _list_classes(folder, name, data) for name in splits.SPLITS if name in names
-        }
-    else:
-        split_files = {splits.TRAIN: _list_classes(folder, "", data)}
+    split_files = {}
+    for split in _given_splits(folder) or (None,):
+        prefix = split or ""
+        _check_class_folders(folder / prefix, data.label.class_names)
+        split_files[split or splits.TRAIN] = _list_classes(folder, prefix)
     return ImageFolder(folder, data.image, split_files)
 
 
-def list_class_names(folder: Path) -> list[str]:
-    """Returns the names of the class folders, sorted, of a folder with or without given splits."""
-    names = _subfolders(folder)
-    if splits.TRAIN in names and set(names) <= set(splits.SPLITS):
-        return _subfolders(folder / splits.TRAIN)
-    return names
+def list_folder(folder: Path) -> tuple[tuple[str, ...], list[ImageFile]]:
+    """Returns the splits that a folder of class folders gives, and the files of its train split.
+
+    Raises:
+        DataError: If there is no such folder.
+    """
+    if not folder.is_dir():
+        raise DataError(f"Expected a folder of images. Received: {folder}, which is no folder.")
+    given = _given_splits(folder)
+    return given, _list_classes(folder, splits.TRAIN if given else "")
 
 
-def _list_classes(folder: Path, prefix: str, data: DataConfig) -> list[ImageFile]:
-    class_names = data.label.class_names
-    found = _subfolders(folder / prefix)
+def _given_splits(folder: Path) -> tuple[str, ...]:
+    """Returns the splits that have a folder, or nothing if the folders are classes."""
+    names = set(_subfolders(folder))
+    if splits.TRAIN in names and names <= set(splits.SPLITS):
+        return tuple(name for name in splits.SPLITS if name in names)
+    return ()
+
+
+def _check_class_folders(folder: Path, class_names: Sequence[str]) -> None:
+    found = _subfolders(folder)
     if not found:
         raise DataError(
-            f"Expected {folder / prefix} to hold one folder of images per class. Received: none. "
+            f"Expected {folder} to hold one folder of images per class. Received: none. "
             "Correct data.source.path, or list the files in data.source.labels_file."
         )
     if unknown := sorted(set(found) - set(class_names)):
         raise DataError(
-            f"Expected every folder in {folder / prefix} to be one of data.label.class_names. "
+            f"Expected every folder in {folder} to be one of data.label.class_names. "
             f'Received: "{unknown[0]}".{nearest(unknown[0], class_names)} '
             "Add it to the recipe, or move it elsewhere."
         )
+
+
+def _list_classes(folder: Path, prefix: str) -> list[ImageFile]:
     return [
         ImageFile(name, class_name)
-        for class_name in found
+        for class_name in _subfolders(folder / prefix)
         for name in _walk(folder, str(Path(prefix, class_name)))
     ]
 

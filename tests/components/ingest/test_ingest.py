@@ -5,7 +5,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -144,9 +143,8 @@ def test_one_process_and_several_write_the_same_bytes(tmp_path):
         "assert workers.num_workers(1, num_shards=2) == 2\n"
         "print(run(source, Path(sys.argv[1])).digest)\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "several")]
-    several = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert several.stdout.strip() == run(source, tmp_path / "one").digest
+    several = data_factories.run_python(code, str(tmp_path / "several"))
+    assert several.strip() == run(source, tmp_path / "one").digest
 
 
 def test_two_at_once_write_one_dataset(source, tmp_path):
@@ -244,9 +242,11 @@ run(data_factories.SyntheticSource(num_rows=10_000_000), Path(sys.argv[1]))
 
 @pytest.mark.parametrize("min_parallel_bytes", [0, 10**12])
 def test_control_c_midway_leaves_nothing(tmp_path, min_parallel_bytes):
-    command = [sys.executable, "-c", INTERRUPTED, str(tmp_path), str(min_parallel_bytes)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        **data_factories.python_command(INTERRUPTED, str(tmp_path), str(min_parallel_bytes)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)
@@ -315,9 +315,7 @@ def test_ingest_imports_no_tensorflow(tmp_path):
         "ingest.ingest(data, seed=7, cache_dir=Path(sys.argv[1]))\n"
         "print(sorted({'tensorflow', 'sklearn', 'tensorflow_datasets'} & set(sys.modules)))\n"
     )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert result.stdout.strip() == "[]"
+    assert data_factories.run_python(code, str(tmp_path)).strip() == "[]"
 
 
 def test_batch_larger_than_the_training_split_is_refused(source, tmp_path):

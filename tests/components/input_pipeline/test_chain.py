@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -176,9 +174,7 @@ print(json.dumps(seen))
 
 
 def test_replicas_share_the_batches_of_one_device(shards):
-    command = [sys.executable, "-c", REPLICAS, *shards]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    one, two, four = json.loads(result.stdout)
+    one, two, four = json.loads(data_factories.run_python(REPLICAS, *shards))
     for steps, count in ((one, 1), (two, 2), (four, 4)):
         assert {len(part) for step in steps for part in step} == {12 // count}
     joined = [

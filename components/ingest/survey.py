@@ -1,0 +1,116 @@
+"""A look at a folder of images before there is a recipe: classes, sizes, colours, and a seed."""
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+import PIL.Image
+
+from components.ingest import splits
+from components.ingest.errors import DataError
+from components.ingest.sources import image_folder
+
+_SAMPLE_PER_CLASS = 100
+_GREY_MODES = frozenset({"1", "L", "I;16", "I"})
+# A class above this has examples in every split whatever the seed is, but for one case in 10,000.
+_ALWAYS_ENOUGH = 100
+_MAX_SEEDS = 1000
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FolderSurvey:
+    """What a folder of images holds; sizes and colours are those of up to 100 images per class."""
+
+    path: Path
+    class_counts: dict[str, int]
+    median_height_px: int
+    median_width_px: int
+    has_one_size: bool
+    is_grey: bool
+    has_test_split: bool
+    seed: int
+
+    @property
+    def num_images(self) -> int:
+        """Images over all classes of the train split."""
+        return sum(self.class_counts.values())
+
+    @property
+    def majority_share(self) -> float:
+        """The accuracy of always answering with the most frequent class."""
+        return max(self.class_counts.values()) / self.num_images
+
+
+def survey_folder(folder: Path, *, validation_share: float, test_share: float) -> FolderSurvey:
+    """Looks at the images of `folder`, which holds a folder per class, or per split and class.
+
+    Args:
+        folder: The folder.
+        validation_share: Share of the validation split, which the seed is chosen for.
+        test_share: Share of the test split, used unless the folder has one.
+
+    Raises:
+        DataError: If there are no two classes, an image cannot be read, or a class is too small for
+            every split to have an example of it.
+    """
+    given, files = image_folder.list_folder(folder)
+    classes: dict[str, list[str]] = {}
+    for file in files:
+        classes.setdefault(file.label, []).append(file.name)
+    if len(classes) < 2:
+        raise DataError(
+            f"Expected folders of images for at least two classes in {folder}. "
+            f"Received: {sorted(classes) or 'none'}. Make one folder per class."
+        )
+    sizes, modes = _look(folder, classes)
+    shares = {splits.VALIDATION: validation_share}
+    if splits.TEST not in given:
+        shares[splits.TEST] = test_share
+    return FolderSurvey(
+        path=folder,
+        class_counts={name: len(found) for name, found in classes.items()},
+        median_height_px=round(statistics.median(height for height, _ in sizes)),
+        median_width_px=round(statistics.median(width for _, width in sizes)),
+        has_one_size=len(set(sizes)) == 1,
+        is_grey=set(modes) <= _GREY_MODES,
+        has_test_split=splits.TEST in given,
+        seed=_choose_seed(folder, classes, shares),
+    )
+
+
+def _look(folder: Path, classes: dict[str, list[str]]) -> tuple[list[tuple[int, int]], list[str]]:
+    sizes, modes = [], []
+    for names in classes.values():
+        step = -(-len(names) // _SAMPLE_PER_CLASS)
+        for name in names[::step]:
+            try:
+                with PIL.Image.open(folder / name) as picture:
+                    sizes.append((picture.height, picture.width))
+                    modes.append(picture.mode)
+            except OSError as error:
+                raise DataError(
+                    f"Expected {folder / name} to be an image. Received: {error}. "
+                    "Mend it, or take it out of the folder."
+                ) from error
+    return sizes, modes
+
+
+def _choose_seed(folder: Path, classes: dict[str, list[str]], shares: dict[str, float]) -> int:
+    """Returns the first seed with which every split has an example of every class."""
+    small = {name: names for name, names in classes.items() if len(names) <= _ALWAYS_ENOUGH}
+    contents = {name: [(folder / file).read_bytes() for file in small[name]] for name in small}
+    for seed in range(_MAX_SEEDS):
+        if all(_covers(found, seed, shares) for found in contents.values()):
+            return seed
+    smallest = min(classes, key=lambda name: len(classes[name]))
+    raise DataError(
+        f"Expected every class to have enough images for {len(shares) + 1} splits. "
+        f'Received: {len(classes[smallest])} of "{smallest}". '
+        "Add images, or move the folder elsewhere."
+    )
+
+
+def _covers(contents: Sequence[bytes], seed: int, shares: dict[str, float]) -> bool:
+    found = {splits.assign_split(content, seed=seed, shares=shares) for content in contents}
+    return len(found) == len(shares) + 1
