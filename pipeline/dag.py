@@ -17,6 +17,7 @@ from tfx.types import standard_artifacts
 from components.evaluation_gate import component as evaluation_gate
 from components.evaluator import component as evaluator
 from components.ingest import component as ingest
+from components.ingest import config as data_config
 from components.model_check import component as model_check
 from components.publisher import component as publisher
 from components.report import component as report
@@ -173,7 +174,7 @@ class _Nodes:
                 model=self._output("trainer", "model"),
                 baseline_model=self._output("baseline", "model"),
                 eval_config=evaluator.make_eval_config(
-                    self._recipe.evaluation, label_name=label.name
+                    self._recipe.evaluation, label_name=data_config.LABEL_FEATURE
                 ),
                 split="test",
                 fingerprint=self._fingerprint("evaluator"),

@@ -6,6 +6,9 @@ import pydantic
 
 from models.base_config import StrictConfig
 
+# What the features of an ingested example are called, whatever the source calls them.
+IMAGE_FEATURE, LABEL_FEATURE = "image", "label"
+
 Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
 
 
@@ -53,8 +56,8 @@ Source = Annotated[
 class ImageFeature(StrictConfig):
     """The input image; pixels are uint8 in [0, 255]."""
 
-    # The name in the source; in the ingested examples it is always "image".
-    name: str = "image"
+    # Its name in the source; in the ingested examples it is always IMAGE_FEATURE.
+    source_name: str = "image"
     height_px: Annotated[int, pydantic.Field(gt=0)]
     width_px: Annotated[int, pydantic.Field(gt=0)]
     channels: Literal[1, 3]
@@ -66,8 +69,8 @@ class ImageFeature(StrictConfig):
 class LabelFeature(StrictConfig):
     """The class label: an int64 index into `class_names`."""
 
-    # The name in the source; in the ingested examples it is always "label".
-    name: str = "label"
+    # Its name in the source; in the ingested examples it is always LABEL_FEATURE.
+    source_name: str = "label"
     class_names: Annotated[tuple[str, ...], pydantic.Field(min_length=2)]
 
     @pydantic.model_validator(mode="after")

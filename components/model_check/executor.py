@@ -43,7 +43,7 @@ class Executor(base_executor.BaseExecutor):
         model_uri = artifact_utils.get_single_uri(input_dict["model"])
         split_uri = artifact_utils.get_split_uri(input_dict["examples"], exec_properties["split"])
         examples_B = _first_examples(split_uri)
-        encoded_B = _encoded_images(examples_B, image.name)
+        encoded_B = _encoded_images(examples_B, config.IMAGE_FEATURE)
         images_BHWC = preprocessing.decode_images(
             encoded_B, height_px=image.height_px, width_px=image.width_px, channels=image.channels
         ).numpy()

@@ -27,9 +27,9 @@ def curated_schema(image: config.ImageFeature, label: config.LabelFeature) -> sc
     [('image', 0), ('label', 1)]
     """
     schema = schema_pb2.Schema()
-    image_feature = _add_required_scalar(schema, image.name, schema_pb2.BYTES)
+    image_feature = _add_required_scalar(schema, config.IMAGE_FEATURE, schema_pb2.BYTES)
     image_feature.image_domain.SetInParent()
-    label_feature = _add_required_scalar(schema, label.name, schema_pb2.INT)
+    label_feature = _add_required_scalar(schema, config.LABEL_FEATURE, schema_pb2.INT)
     label_feature.int_domain.min = 0
     label_feature.int_domain.max = len(label.class_names) - 1
     label_feature.int_domain.is_categorical = True

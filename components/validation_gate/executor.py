@@ -34,7 +34,7 @@ class Executor(base_executor.BaseExecutor):
         statistics = artifact_utils.get_single_instance(input_dict["statistics"])
         anomalies = artifact_utils.get_single_instance(input_dict["anomalies"])
         splits = {
-            split: _facts(statistics.uri, anomalies.uri, split, label.name)
+            split: _facts(statistics.uri, anomalies.uri, split, config.LABEL_FEATURE)
             for split in artifact_utils.decode_split_names(statistics.split_names)
         }
         counts = gate.check(splits, label.class_names)

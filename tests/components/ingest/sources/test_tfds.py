@@ -153,8 +153,8 @@ def copy_prepared(prepared, folder):
             "Received: 4 x 4 px with 1 chan",
         ),
         (
-            {"image": {"name": "imag", "height_px": 4, "width_px": 4, "channels": 1}},
-            r'data.image.name=imag, features=\[.*\]. Did you mean "image"?',
+            {"image": {"source_name": "imag", "height_px": 4, "width_px": 4, "channels": 1}},
+            r'data.image.source_name=imag, features=\[.*\]. Did you mean "image"?',
         ),
         (
             {"splits": {"test_share": 0.1}},
