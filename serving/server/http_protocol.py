@@ -75,7 +75,8 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._refuse(501, "Only HTTP/1.1 is spoken here.")
+            # The request before the upgrade is answered as HTTP/1.1; nothing after it is read.
+            self._is_broken = True
         except httptools.HttpParserCallbackError as error:
             cause = error.__context__
             if isinstance(cause, _TooLargeError):

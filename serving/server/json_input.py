@@ -337,7 +337,7 @@ def _leaf_float(value: Any, info: signature.TensorInfo) -> float:
     if isinstance(value, int):
         is_lossless = abs(value) <= _MAX_EXACT[info.dtype_number]
     else:
-        is_lossless = not np.isfinite(value) or abs(value) <= np.finfo(info.dtype).max
+        is_lossless = not np.isfinite(value) or abs(value) <= float(np.finfo(info.dtype).max)
     if not is_lossless:
         raise errors.invalid(
             f"Cannot convert JSON value: {_show(value)} to {info.dtype_name} without loss of "

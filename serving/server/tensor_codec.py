@@ -39,6 +39,7 @@ _PACKED_TAGS = {types_pb2.DT_FLOAT: b"\x2a", types_pb2.DT_DOUBLE: b"\x32"}
 # Below this, the repeated field is as fast as a packed block.
 _MIN_PACKED_VALUES = 32
 _MAX_ELEMENTS = 1 << 31
+_MAX_RANK = 64  # numpy's
 # A few bytes may claim any shape, because the last value is repeated to fill it.
 _MAX_FILLED_ELEMENTS = 1 << 24
 
@@ -94,10 +95,12 @@ def encode(array: np.ndarray, *, as_content: bool) -> tensor_pb2.TensorProto:
 
 def _shape(proto: tensor_pb2.TensorProto, name: str) -> tuple[int, ...]:
     shape = tuple(dim.size for dim in proto.tensor_shape.dim)
-    is_known = not proto.tensor_shape.unknown_rank and all(size >= 0 for size in shape)
-    if not is_known or math.prod(shape) >= _MAX_ELEMENTS:
+    is_known = not proto.tensor_shape.unknown_rank and len(shape) <= _MAX_RANK
+    # Zeros count as one: numpy cannot shape nothing into [2**62, 2**62, 0].
+    is_small = min(shape, default=0) >= 0 and math.prod(n or 1 for n in shape) < _MAX_ELEMENTS
+    if not is_known or not is_small:
         raise errors.invalid(
-            f'Input "{name}" must have a fully known shape of fewer than {_MAX_ELEMENTS} elements. '
+            f'Input "{name}" must have a known shape of fewer than {_MAX_ELEMENTS} elements. '
             f"Received: shape={list(shape)}."
         )
     return shape

@@ -24,7 +24,11 @@ class RunningServer:
     def start(self):
         self._thread.start()
         self.app = self.on_loop(self._make())
-        self.on_loop(self.app.start())
+        try:
+            self.on_loop(self.app.start())
+        except BaseException:
+            self._end()
+            raise
         self.http = httpx.Client(
             base_url=f"http://127.0.0.1:{self.app.rest_port}", timeout=TIMEOUT_SECS
         )
@@ -35,6 +39,9 @@ class RunningServer:
     def stop(self):
         self.http.close()
         self.channel.close()
+        self._end()
+
+    def _end(self):
         self.on_loop(self.app.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(TIMEOUT_SECS)
