@@ -3,13 +3,16 @@
 Legend: B images, K classes.
 """
 
+import contextlib
 import dataclasses
 import os
 import pathlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from serving.export import manifest
+from serving.server import tensorflow_import
 
 SIGNATURE = "serve_bytes"
 _INPUT = "image_bytes"
@@ -108,12 +111,14 @@ def _class_names(model_dir: pathlib.Path) -> list[str]:
 
 
 def _load_signature(model_dir: pathlib.Path) -> Any:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    # Imported here: faults of the model's folder and of the images are told without TensorFlow.
+    with _quiet():
+        # Here, and not at the top: faults of the folder and the images are told without TensorFlow.
+        tensorflow_import.import_tensorflow()
     import tensorflow as tf
 
     try:
-        model = tf.saved_model.load(str(model_dir))
+        with _quiet():
+            model = tf.saved_model.load(str(model_dir))
     except (OSError, ValueError, RuntimeError, tf.errors.OpError) as error:
         raise PredictionError(
             f"TensorFlow cannot load the model. Received: --model {model_dir}, error={error}."
@@ -128,6 +133,23 @@ def _load_signature(model_dir: pathlib.Path) -> Any:
     signature = model.signatures[SIGNATURE]
     signature.model = model
     return signature
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Drops what TensorFlow's native code writes to standard error while it looks for devices.
+
+    Its own TF_CPP_MIN_LOG_LEVEL does not silence what is logged before its logging is set up.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _ask(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from components.ingest import checks
 from components.ingest.config import DataConfig, ImageFolderSource, SklearnSource, TfdsSource
 from components.ingest.sources import digits, image_folder, tfds
 from components.ingest.sources.base import Source
@@ -37,5 +38,8 @@ def _open_files(source: SklearnSource | ImageFolderSource, data: DataConfig) -> 
         DataError: If it is not, or contradicts the recipe.
     """
     if isinstance(source, SklearnSource):
-        return digits.find_digits()
+        found = digits.find_digits()
+        height_px, width_px = found.image_shape()
+        checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
+        return found
     return image_folder.open_folder(source, data)

@@ -56,16 +56,16 @@ def command(
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
     except workspace.WorkspaceError as error:
         raise click.ClickException(str(error)) from None
-    again = _again(recipe_name, set_values, root)
-    click.echo(closing.text(summary, recipe.evaluation, again=again), err=as_json)
+    place = ["--root", root] if root != options.DEFAULT_ROOT else []
+    again = shlex.join(["kerasline", "run", *_recipe_words(recipe_name, set_values), *place])
+    serve = shlex.join(["kerasline", "serve", recipe.name, *place])
+    text = closing.text(summary, recipe.evaluation, again=again, serve=serve)
+    click.echo(text, err=as_json)
     if as_json:
         click.echo(summary.to_json())
     return _EXIT[summary.status]
 
 
-def _again(recipe_name: str, set_values: tuple[str, ...], root: str) -> str:
-    words = ["kerasline", "run"]
-    words += [recipe_name] if recipe_name != recipe_files.DEFAULT_RECIPE else []
-    words += [word for value in set_values for word in ("--set", value)]
-    words += ["--root", root] if root != options.DEFAULT_ROOT else []
-    return shlex.join(words)
+def _recipe_words(recipe_name: str, set_values: tuple[str, ...]) -> list[str]:
+    words = [recipe_name] if recipe_name != recipe_files.DEFAULT_RECIPE else []
+    return words + [word for value in set_values for word in ("--set", value)]

@@ -26,6 +26,7 @@ class Line:
         status: How it stands.
         seconds: How long it took; None while it runs.
         detail: What it last told, such as `epoch 3 of 10, loss 0.412`.
+        seconds_ahead: How long another process worked for it before it began.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Line:
     status: Status = "running"
     seconds: float | None = None
     detail: str = ""
+    seconds_ahead: float = 0.0
 
 
 class Board:
@@ -101,6 +103,9 @@ class Board:
                 return None
             self.refused = kind == "gate_refused"
             return self._finish(step, event, "refused" if self.refused else "failed")
+        if kind == "prefetched" and step in self.lines:
+            self.lines[step].seconds_ahead = float(event.get("seconds", 0.0))
+            return None
         detail = detail_text(event)
         if detail and step in self.lines:
             self.lines[step].detail = detail
@@ -112,7 +117,7 @@ class Board:
         title = _IMPORTS_TITLE if step == IMPORTS else steps.BY_NAME[step].title
         line = self.lines.setdefault(step, Line(title, now))
         line.status = status
-        line.seconds = float(event.get("seconds", now - line.started))
+        line.seconds = line.seconds_ahead + float(event.get("seconds", now - line.started))
         return step
 
 

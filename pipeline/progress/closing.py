@@ -8,17 +8,19 @@ from components.evaluator.config import EvaluationConfig
 from pipeline.state.summary import RunSummary
 
 
-def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str) -> str:
+def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str, serve: str) -> str:
     """Says what came of a run.
 
     Args:
         summary: The run.
         evaluation: The thresholds that the model had to meet.
         again: The command that runs the recipe again, such as `kerasline run digits`.
+        serve: The command that serves the recipe's model, such as `kerasline serve digits`.
     """
     lines = [_headline(summary, again), *_facts(summary, evaluation)]
     if summary.published is not None:
-        lines += ["", *_next_commands(summary.published.path, summary.example_image)]
+        ask = _ask_command(summary.published.path, summary.example_image)
+        lines += ["", "Serve it:", f"  {serve}", "Ask it:", f"  {ask}"]
     return "\n".join(lines)
 
 
@@ -65,12 +67,7 @@ def _metric_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> d
     return facts
 
 
-def _next_commands(path: str, image: str | None) -> list[str]:
-    image = shlex.quote(image or "FILE.png")
-    folder = shlex.quote(path.rstrip("/").rpartition("/")[0])
-    return [
-        "Serve it:",
-        f"  kerasline serve --model {folder}",
-        "Ask it:",
-        f"  kerasline predict --model {folder} --image {image}",
-    ]
+def _ask_command(path: str, image: str | None) -> str:
+    published = path.rstrip("/").rpartition("/")[0]
+    words = ["kerasline", "predict", "--model", published, "--image", image or "FILE.png"]
+    return shlex.join(words)

@@ -44,7 +44,7 @@ def test_a_published_run_ends_with_status_0_and_the_next_commands(kerasline, tmp
     status, out, _ = kerasline("run", "publish")
     assert status == 0
     assert "Published version 1 of digits." in out
-    assert f"kerasline serve --model {tmp_path}/digits/published" in out
+    assert f"kerasline serve digits --root {tmp_path}" in out
     example = next(tmp_path.glob("digits/*/example.png"))
     assert f"kerasline predict --model {tmp_path}/digits/published --image {example}" in out
 
@@ -69,7 +69,8 @@ def test_the_summary_holds_what_the_engine_told(kerasline):
     summary = json.loads(kerasline("run", "publish", "--json")[1])
     assert summary["metrics"]["accuracy"] == 0.95
     assert summary["seconds"]["imports"] == 0.5
-    assert summary["seconds"]["steps"] == {"ingest": 0.1, "trainer": 0.2}
+    assert summary["seconds"]["steps"]["ingest"] >= 0.1
+    assert summary["seconds"]["steps"]["trainer"] == 0.2
     assert summary["published"]["version"] == 1
 
 

@@ -46,6 +46,13 @@ def test_ingest_started_ahead_counts_from_its_first_start(shown, clock):
     assert shown.lines["ingest"].started == 100.0
 
 
+def test_work_done_ahead_counts(shown):
+    shown.apply({"event": "step_started", "step": "ingest"})
+    shown.apply({"event": "prefetched", "step": "ingest", "seconds": 4.0})
+    shown.apply({"event": "step_finished", "step": "ingest", "seconds": 0.5})
+    assert shown.seconds() == {"ingest": 4.5}
+
+
 def test_imports_are_a_line_but_no_step(shown):
     shown.apply({"event": "engine_started"})
     shown.apply({"event": "imports", "seconds": 9.0})
