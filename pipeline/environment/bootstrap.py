@@ -15,6 +15,7 @@ import shutil
 import ssl
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import venv
@@ -160,14 +161,17 @@ def _install_tools(root: Path, folder: Path) -> None:
 
 
 def _find_pip(scratch: Path) -> list[str]:
-    """The command that runs pip: the interpreter's own, its bundled wheel, or Debian's wheel."""
+    """The command that runs pip: the interpreter's own, a wheel it came with, or one from apt."""
     pip = importlib.util.find_spec("pip")
     # A folder that an uninstalled pip left behind is a package without an origin.
     if pip is not None and pip.origin is not None:
         return [sys.executable, "-m", "pip"]
     bundled = importlib.util.find_spec("ensurepip")
     places = list(bundled.submodule_search_locations or []) if bundled else []
-    wheels = [wheel for place in places for wheel in Path(place).glob("_bundled/pip-*.whl")]
+    folders = [Path(place) / "_bundled" for place in places]
+    # Distributions keep the wheels of ensurepip in a folder of their own.
+    folders += map(Path, filter(None, [sysconfig.get_config_var("WHEEL_PKG_DIR")]))
+    wheels = [wheel for folder in folders for wheel in folder.glob("pip-*.whl")]
     if not wheels:
         _say("this Python has no pip: getting its wheel through apt")
         apt.unpack(apt.download(("python3-pip-whl",), scratch), scratch / "root")
