@@ -1,0 +1,1 @@
+"""Benchmarks: each prints ratios against a baseline that it runs beside itself; no test asserts a time."""
