@@ -1,1 +1,1 @@
-"""Benchmarks: each prints ratios against a baseline that it runs beside itself; no test asserts a time."""
+"""Benchmarks: each prints ratios against a baseline that runs beside it; no test asserts a time."""

@@ -1,7 +1,7 @@
-"""`kerasline run` against a stock TFX chain and a bare Keras script: same data, model, batch and steps.
+"""`kerasline run` against a stock TFX chain and a bare script: same data, model, batch, steps.
 
-The three run as whole processes, in turn, `--rounds` times; every run starts with an empty cache and an
-empty root. Medians and ratios are printed as a Markdown table and as JSON.
+The three run as whole processes, in turn, `--rounds` times; every run starts with an empty cache
+and an empty root. Medians and ratios are printed as a Markdown table and as JSON.
 
     .venv/bin/python -m tests.bench.bench_pipeline --idx-folder /usr/share/datasets/fashion-mnist
 """
@@ -28,8 +28,8 @@ SETTINGS = {
     "validation_share": 0.1,
     "min_accuracy": 0.5,
 }
-# The recipe as it stands, less what the two baselines do not do: no augmentation, thresholds that two
-# epochs can meet, and the same optimizer settings.
+# The recipe, less what the two baselines do not do: no augmentation, thresholds that two epochs can
+# meet, and the same optimizer settings.
 OVERRIDES = {
     "model": '{architecture = "cnn"}',
     "input.augment": "{}",
@@ -42,7 +42,7 @@ OVERRIDES = {
 
 
 def write_stock_records(idx_folder: pathlib.Path, records: pathlib.Path) -> None:
-    """Writes the data as PNG tf.Examples, the form in which ImportExampleGen takes it; not timed."""
+    """Writes the data as PNG tf.Examples, the form that ImportExampleGen takes; not timed."""
     import tensorflow as tf
 
     images_BHW1, labels_B = idx_files.read_split(idx_folder, "train")

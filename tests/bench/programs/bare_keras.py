@@ -13,7 +13,6 @@ import pathlib  # noqa: E402
 import sys  # noqa: E402
 
 import keras  # noqa: E402
-import pydantic  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 from models import config as model_config  # noqa: E402
@@ -22,7 +21,7 @@ from tests.bench.programs import idx_files  # noqa: E402
 
 
 def main() -> None:
-    """Trains with `model.fit` on a shuffled, batched and prefetched tf.data chain, default autotune."""
+    """Trains with `model.fit` on a shuffled, batched, prefetched chain with default autotune."""
     idx_folder, output_folder, settings = (
         sys.argv[1],
         pathlib.Path(sys.argv[2]),
@@ -46,7 +45,7 @@ def main() -> None:
         .batch(batch_size)
         .prefetch(tf.data.AUTOTUNE)
     )
-    config = pydantic.TypeAdapter(model_config.ModelConfig).validate_python(settings["model"])
+    config = model_config.parse_model_config(settings["model"])
     model = registry.build_model(config, image_shape=(28, 28, 1), num_classes=10)
     model.compile(
         optimizer=keras.optimizers.AdamW(settings["learning_rate"]),

@@ -1,4 +1,4 @@
-"""Fashion-MNIST from the gzipped IDX files of the Debian package, as a user's script would read it."""
+"""Fashion-MNIST from the Debian package's gzipped IDX files, as a user's script would read it."""
 
 import gzip
 import pathlib

@@ -1,7 +1,7 @@
 """The stock TFX chain, ImportExampleGen to Pusher under LocalDagRunner, from TFX's public API.
 
-Prints one JSON line like `bare_keras.py`. Arguments: folder of gzipped TFRecords (sub-folders `train`,
-`eval`, `test`), output folder, settings JSON.
+Prints one JSON line like `bare_keras.py`. Arguments: folder of TFRecords (sub-folders `train`,
+`eval` and `test`), output folder, settings JSON.
 """
 
 import time

@@ -1,10 +1,9 @@
-"""The user's module of the stock TFX chain: `preprocessing_fn` and `run_fn`, from TFX's public API."""
+"""The user's module of the stock chain: `preprocessing_fn` and `run_fn`, from TFX's public API."""
 
 import json
 import time
 
 import keras
-import pydantic
 import tensorflow as tf
 import tensorflow_transform as tft
 
@@ -46,7 +45,7 @@ def run_fn(fn_args):
     batch_size = settings["global_batch_size"]
     train = _dataset(fn_args.train_files, transform_output, batch_size, training=True)
     validation = _dataset(fn_args.eval_files, transform_output, batch_size, training=False)
-    config = pydantic.TypeAdapter(model_config.ModelConfig).validate_python(settings["model"])
+    config = model_config.parse_model_config(settings["model"])
     model = registry.build_model(config, image_shape=(28, 28, 1), num_classes=10)
     model.compile(
         optimizer=keras.optimizers.AdamW(settings["learning_rate"]),
