@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,11 @@ from pipeline.cli import group
 from pipeline.config import Recipe, RunConfig
 
 DEFAULT_ROOT = "runs"
+
+
+def program() -> str:
+    """Returns the word that starts Kerasline, as the launcher was called; for commands to copy."""
+    return os.environ.get("KERASLINE_PROGRAM", "kerasline")
 
 
 def recipe(command: Callable[..., Any]) -> Callable[..., Any]:

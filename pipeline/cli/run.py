@@ -57,8 +57,9 @@ def command(
     except workspace.WorkspaceError as error:
         raise click.ClickException(str(error)) from None
     place = ["--root", root] if root != options.DEFAULT_ROOT else []
-    again = shlex.join(["kerasline", "run", *_recipe_words(recipe_name, set_values), *place])
-    serve = shlex.join(["kerasline", "serve", recipe.name, *place])
+    program = options.program()
+    again = shlex.join([program, "run", *_recipe_words(recipe_name, set_values), *place])
+    serve = shlex.join([program, "serve", recipe.name, *place])
     text = closing.text(summary, recipe.evaluation, again=again, serve=serve)
     click.echo(text, err=as_json)
     if as_json:

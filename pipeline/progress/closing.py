@@ -19,7 +19,8 @@ def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str, serve
     """
     lines = [_headline(summary, again), *_facts(summary, evaluation)]
     if summary.published is not None:
-        ask = _ask_command(summary.published.path, summary.example_image)
+        program = serve.partition(" ")[0]
+        ask = _ask_command(program, summary.published.path, summary.example_image)
         lines += ["", "Serve it:", f"  {serve}", "Ask it:", f"  {ask}"]
     return "\n".join(lines)
 
@@ -67,7 +68,7 @@ def _metric_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> d
     return facts
 
 
-def _ask_command(path: str, image: str | None) -> str:
+def _ask_command(program: str, path: str, image: str | None) -> str:
     published = path.rstrip("/").rpartition("/")[0]
-    words = ["kerasline", "predict", "--model", published, "--image", image or "FILE.png"]
+    words = [program, "predict", "--model", published, "--image", image or "FILE.png"]
     return shlex.join(words)
