@@ -19,7 +19,7 @@ def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str, serve
     """
     lines = [_headline(summary, again), *_facts(summary, evaluation)]
     if summary.published is not None:
-        program = serve.partition(" ")[0]
+        program = shlex.split(serve)[0]
         ask = _ask_command(program, summary.published.path, summary.example_image)
         lines += ["", "Serve it:", f"  {serve}", "Ask it:", f"  {ask}"]
     return "\n".join(lines)

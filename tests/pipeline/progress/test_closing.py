@@ -7,7 +7,7 @@ from pipeline.state.summary import Published, RunSummary, Seconds
 EVALUATION = EvaluationConfig(min_accuracy=0.9, min_class_accuracy=0.75)
 
 
-def _text(**fields):
+def _text(program="./kerasline", **fields):
     summary = RunSummary(
         recipe="digits",
         run_id="r",
@@ -16,7 +16,7 @@ def _text(**fields):
         seconds=Seconds(total=12.34),
         **fields,
     )
-    again, serve = "./kerasline run digits", "./kerasline serve digits"
+    again, serve = f"{program} run digits", f"{program} serve digits"
     return closing.text(summary, EVALUATION, again=again, serve=serve)
 
 
@@ -26,6 +26,12 @@ def test_published_run_ends_with_the_commands_to_serve_and_to_ask():
     assert lines[0] == "Published version 3 of digits."
     assert "  ./kerasline serve digits" in lines
     assert "  ./kerasline predict --model '/x y/published' --image /x/a.png" in lines
+
+
+def test_the_command_to_ask_starts_as_the_one_to_serve_does():
+    published = Published(path="/x/published/3", version=3, files={})
+    text = _text(program="'/my clone/kerasline'", status="published", published=published)
+    assert "\n  '/my clone/kerasline' predict --model /x/published" in text
 
 
 def test_metrics_stand_beside_what_they_had_to_reach():
