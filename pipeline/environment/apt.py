@@ -11,7 +11,15 @@ from pathlib import Path
 
 
 class SetupError(Exception):
-    """The environment cannot be made here; the message says what is missing and the cure."""
+    """The environment cannot be made here; the message says what is missing.
+
+    Attributes:
+        cure: What to do; empty where only the container helps.
+    """
+
+    def __init__(self, what: str, *, cure: str = ""):
+        super().__init__(what)
+        self.cure = cure
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

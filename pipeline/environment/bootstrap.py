@@ -44,8 +44,9 @@ def main() -> int:
             if not is_ready(root, stamp):
                 _build(root, stamp)
     except SetupError as error:
+        container = f'Use the container instead: docker build -t kerasline "{root}"'
         print(f"kerasline: cannot set up: {error}.", file=sys.stderr)
-        print(f'Use the container instead: docker build -t kerasline "{root}"', file=sys.stderr)
+        print(error.cure or container, file=sys.stderr)
         return 1
     except StepError as error:
         print(f"kerasline: set-up stopped: {error} failed as shown above.", file=sys.stderr)
@@ -92,19 +93,23 @@ def check_machine(root: Path) -> None:
         raise SetupError("TensorFlow's packages need glibc, this Python uses another C library")
     if os.pathsep in str(root):
         raise SetupError(
-            f"a virtual environment's path may not hold `{os.pathsep}`, this one is {root}"
+            f"a virtual environment's path may not hold `{os.pathsep}`, this one is {root}",
+            cure="Move or rename the folder and run the same command again.",
         )
     free_gib = shutil.disk_usage(root).free / 2**30
     if free_gib < NEEDED_DISK_GIB:
         raise SetupError(
-            f"the set-up needs {NEEDED_DISK_GIB} GiB of disk, {root} has {free_gib:.1f} GiB free"
+            f"the set-up needs {NEEDED_DISK_GIB} GiB of disk, {root} has {free_gib:.1f} GiB free",
+            cure="Free some space, or move the folder to a larger disk, and run it again.",
         )
 
 
 @contextmanager
 def _only_one_at_a_time(root: Path) -> Iterator[None]:
-    # The kernel drops the lock when its process dies, so a killed set-up never blocks the next.
+    # The kernel drops the lock when its processes die, so a killed set-up never blocks the next.
+    # Its tools hold the lock too: one that outlives it must not write into the next environment.
     descriptor = os.open(root, os.O_RDONLY)
+    os.set_inheritable(descriptor, True)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -154,9 +159,13 @@ def _install_tools(root: Path, folder: Path) -> None:
         command += ["--only-binary", ":all:", "--no-warn-script-location"]
         command += ["--disable-pip-version-check", "--target", str(folder)]
         command += ["--requirement", str(root / "requirements/setup.txt")]
-        # `pip install --user` as a person's default would contradict --target, and pip's warning
-        # about root is about system folders.
-        settings = {"PIP_USER": "0", "PIP_ROOT_USER_ACTION": "ignore"}
+        # A person's defaults of `--user` or `--require-virtualenv` would contradict --target, and
+        # pip's warning about root is about system folders.
+        settings = {
+            "PIP_USER": "0",
+            "PIP_ROOT_USER_ACTION": "ignore",
+            "PIP_REQUIRE_VIRTUALENV": "0",
+        }
         _run("getting uv with pip", command, {**os.environ, **settings})
 
 
@@ -221,7 +230,7 @@ def _uv_environment() -> dict[str, str]:
 
 def _run(purpose: str, command: list[str], environment: dict[str, str]) -> None:
     try:
-        subprocess.run(command, check=True, env=environment)
+        subprocess.run(command, check=True, env=environment, close_fds=False)
     except subprocess.CalledProcessError:
         raise StepError(purpose) from None
 

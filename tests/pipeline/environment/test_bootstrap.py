@@ -1,11 +1,13 @@
 """What the set-up refuses, in one sentence each, and how it tells a finished environment."""
 
 import errno
+import fcntl
 import io
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import venv
@@ -81,30 +83,56 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_refusal_names_the_container_and_exits_with_1(tmp_path):
-    shutil.copytree(ROOT / "pipeline/environment", tmp_path / "a:b/pipeline/environment")
-    (tmp_path / "a:b/pipeline/__init__.py").touch()
-    done = subprocess.run(
-        [os.path.realpath(ROOT / ".venv/base-python"), "-m", "pipeline.environment.bootstrap"],
-        cwd=tmp_path / "a:b",
-        input=b"stamp",
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert b"cannot set up: a virtual environment's path may not hold" in done.stderr
-    assert b"docker build -t kerasline" in done.stderr
+def call_main(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"another stamp")))
+    return bootstrap.main()
+
+
+def test_a_machine_that_cannot_is_sent_to_the_container(finished, monkeypatch, capsys):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert call_main(finished, monkeypatch) == 1
+    errors = capsys.readouterr().err
+    assert "kerasline: cannot set up: ml-metadata has packages for" in errors
+    assert f'docker build -t kerasline "{finished}"' in errors
+
+
+def test_a_folder_that_will_not_do_is_to_be_moved(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / f"a{os.pathsep}b"
+    folder.mkdir()
+    assert call_main(folder, monkeypatch) == 1
+    assert "Move or rename the folder" in capsys.readouterr().err
+
+
+def test_a_tool_that_outlives_its_set_up_keeps_the_next_one_waiting(tmp_path):
+    program = """
+import os, pathlib, sys
+from pipeline.environment import bootstrap
+with bootstrap._only_one_at_a_time(pathlib.Path(sys.argv[1])):
+    bootstrap._run("work", ["sh", "-c", "echo $$; exec sleep 60"], dict(os.environ))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as set_up:
+        tool = int(set_up.stdout.readline())
+        set_up.kill()
+        set_up.wait(timeout=60)
+        descriptor = os.open(tmp_path, os.O_RDONLY)
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.kill(tool, signal.SIGKILL)
+        # Freed when the killed tool has gone; the test timeout bounds the wait.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.close(descriptor)
 
 
 def test_a_disk_that_fills_up_ends_in_a_sentence(finished, monkeypatch, capsys):
     def fill_up(self, folder):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
-    monkeypatch.chdir(finished)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"another stamp")))
     monkeypatch.setattr(venv.EnvBuilder, "create", fill_up)
-    assert bootstrap.main() == 1
+    assert call_main(finished, monkeypatch) == 1
     assert "set-up stopped: [Errno 28] No space left on device" in capsys.readouterr().err
     assert not (finished / ".venv").exists()
 
