@@ -35,15 +35,15 @@ class FinishedRun:
         return pathlib.Path(self.summary["published"]["path"])
 
 
+def environment(cache_home: pathlib.Path) -> dict[str, str]:
+    """The environment variables of a `kerasline` process with a cache of its own."""
+    return {**os.environ, "PYTHONPATH": str(_PROJECT_DIR), "XDG_CACHE_HOME": str(cache_home)}
+
+
 def run_kerasline(
     *words: str, cache_home: pathlib.Path, cwd: pathlib.Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs `kerasline WORDS` in a process of its own and captures what it prints."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(_PROJECT_DIR),
-        "XDG_CACHE_HOME": str(cache_home),
-    }
     return subprocess.run(
         [sys.executable, "-P", "-m", "pipeline.cli.main", *words],
         capture_output=True,
@@ -51,7 +51,7 @@ def run_kerasline(
         timeout=_RUN_TIMEOUT_SECS,
         check=False,
         cwd=cwd,
-        env=environment,
+        env=environment(cache_home),
     )
 
 

@@ -95,7 +95,9 @@ class Board:
             self.lines[step] = Line(steps.BY_NAME[step].title, self.clock())
             return step
         if kind == "step_finished":
-            return self._finish(step, event, "cached" if event.get("cached") else "done")
+            was_ready = step in self.lines and self.lines[step].status == "done"
+            self._finish(step, event, "cached" if event.get("cached") else "done")
+            return None if was_ready else step
         if kind in ("gate_refused", "step_failed", "prefetch_failed"):
             # TFX wraps a gate's refusal in a failure of its step: the first sentence is the reason.
             self.sentence = self.sentence or str(event.get("sentence", ""))
@@ -105,7 +107,8 @@ class Board:
             return self._finish(step, event, "refused" if self.refused else "failed")
         if kind == "prefetched" and step in self.lines:
             self.lines[step].seconds_ahead = float(event.get("seconds", 0.0))
-            return None
+            # The engine's own part of the step is a moment, to come.
+            return self._finish(step, {"seconds": 0.0}, "done")
         detail = detail_text(event)
         if detail and step in self.lines:
             self.lines[step].detail = detail
@@ -131,8 +134,8 @@ def detail_text(event: Mapping[str, Any]) -> str:
     """
     kind = event.get("event")
     if kind == "rows":
-        total = f" of {event['total']:,}" if event.get("total") else ""
-        return f"{event.get('rows', 0):,}{total} rows"
+        rows, total = event.get("rows", 0), event.get("total")
+        return f"{rows:,} of {total:,} rows" if total and total != rows else f"{rows:,} rows"
     if kind == "epoch":
         return f"epoch {event.get('epoch')} of {event.get('num_epochs')}{_metrics_text(event)}"
     if kind == "message":

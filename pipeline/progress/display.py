@@ -23,6 +23,8 @@ _MARKS = {
 }
 _WORDS = {"cached": "unchanged, taken from the cache", "stopped": "stopped"}
 _REDRAWS_PER_SECOND = 5
+_MAX_WIDTH = 110
+_TITLE_WIDTH = max(len(step.title) for step in steps.STEPS)
 
 
 class Display(Protocol):
@@ -84,9 +86,11 @@ class LiveDisplay:
 
     def __rich__(self) -> rich.table.Table:
         """The table as it stands."""
-        table = rich.table.Table.grid(padding=(0, 1))
+        # As wide as the terminal at most, and no wider than the eye follows a line.
+        table = rich.table.Table.grid(padding=(0, 1), expand=True)
+        table.width = min(self.live.console.width, _MAX_WIDTH)
         table.add_column(width=1)
-        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True, min_width=_TITLE_WIDTH)
         table.add_column(ratio=1, overflow="ellipsis", no_wrap=True)
         table.add_column(justify="right", no_wrap=True)
         for line in list(self.board.lines.values()):
