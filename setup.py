@@ -25,6 +25,8 @@ setuptools.setup(
     name="kerasline",
     version=read_version(),
     description="One command trains, gates, publishes and serves a Keras 3 model with TFX",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="Apache-2.0",
     license_files=["LICENSE"],
     python_requires=">=3.11,<3.14",

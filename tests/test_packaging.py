@@ -29,7 +29,7 @@ def built(tmp_path_factory):
     for package in (*PACKAGES, "requirements", "tests"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tree / package, ignore=ignored)
-    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE"):
+    for name in ("setup.py", "pyproject.toml", "MANIFEST.in", "LICENSE", "README.md"):
         shutil.copy2(ROOT / name, tree)
     output = tmp_path_factory.mktemp("output")
     command = [sys.executable, "-c", BUILD, output]
