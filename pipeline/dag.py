@@ -37,6 +37,7 @@ def create_pipeline(
     *,
     fingerprints: Mapping[str, str],
     enable_cache: bool = True,
+    pipeline_name: str | None = None,
 ) -> pipeline.Pipeline:
     """Returns the TFX pipeline of a recipe; touches no file and no address.
 
@@ -47,10 +48,11 @@ def create_pipeline(
             when its digest, its other settings or its inputs changed. A missing node gets an empty
             digest.
         enable_cache: False to run every node, whatever ran before.
+        pipeline_name: The recipe's name if left out.
     """
     folder = posixpath.join(run.root, recipe.name)
     return pipeline.Pipeline(
-        pipeline_name=recipe.name,
+        pipeline_name=pipeline_name or recipe.name,
         pipeline_root=posixpath.join(folder, "artifacts"),
         metadata_connection_config=_sqlite(posixpath.join(folder, "metadata.sqlite")),
         components=_Nodes(recipe, run, fingerprints).all(),

@@ -5,15 +5,10 @@ from typing import Any
 
 from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
-from tfx.types import artifact, component_spec, standard_artifacts
+from tfx.types import component_spec, standard_artifacts
+from tfx.types.experimental import simple_artifacts
 
 from components.report import executor
-
-
-class ReportPage(artifact.Artifact):
-    """A folder that holds `report.html`."""
-
-    TYPE_NAME = "ReportPage"
 
 
 class ReportSpec(component_spec.ComponentSpec):
@@ -28,7 +23,7 @@ class ReportSpec(component_spec.ComponentSpec):
         "model_run": component_spec.ChannelParameter(type=standard_artifacts.ModelRun),
         "evaluation": component_spec.ChannelParameter(type=standard_artifacts.ModelEvaluation),
     }
-    OUTPUTS = {"report": component_spec.ChannelParameter(type=ReportPage)}
+    OUTPUTS = {"report": component_spec.ChannelParameter(type=simple_artifacts.File)}
 
 
 class Report(base_component.BaseComponent):
@@ -53,6 +48,6 @@ class Report(base_component.BaseComponent):
                 evaluation=evaluation,
                 recipe=json.dumps(recipe),
                 fingerprint=fingerprint,
-                report=types.Channel(type=ReportPage),
+                report=types.Channel(type=simple_artifacts.File),
             )
         )

@@ -61,7 +61,7 @@ class _LateModule(types.ModuleType):
     """A module whose code has not run; afterwards its class is plain `ModuleType`."""
 
     def __getattr__(self, name: str) -> Any:
-        early_names = LATE_MODULES[self.__name__]
+        early_names = self.__spec__.loader.early_names
         if name in early_names:
             return getattr(importlib.import_module(early_names[name]), name)
         # `inspect` and the like probe every module in `sys.modules` for dunder names.
@@ -82,9 +82,10 @@ def _is_submodule(package: types.ModuleType, name: str) -> bool:
 class _LateLoader(importlib.abc.Loader):
     """Hands out one module object: without its code at the first import, with it at the second."""
 
-    def __init__(self, loader: importlib.abc.Loader):
+    def __init__(self, loader: importlib.abc.Loader, early_names: Mapping[str, str]):
         self._loader = loader
         self._module: types.ModuleType | None = None
+        self.early_names = early_names
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         if self._module is None:
@@ -98,7 +99,7 @@ class _LateLoader(importlib.abc.Loader):
                 importlib.import_module(_PREREQUISITES[module.__name__])
             return
         self._loader.exec_module(module)
-        for name, source in LATE_MODULES[module.__name__].items():
+        for name, source in self.early_names.items():
             if name not in vars(module):
                 setattr(module, name, getattr(importlib.import_module(source), name))
         module.__class__ = types.ModuleType
@@ -111,7 +112,8 @@ class _LateLoader(importlib.abc.Loader):
 class _LateFinder(importlib.abc.MetaPathFinder):
     """Finds the late modules, each through one loader that it remembers."""
 
-    def __init__(self) -> None:
+    def __init__(self, late_modules: Mapping[str, Mapping[str, str]]):
+        self._late_modules = late_modules
         self._specs: dict[str, importlib.machinery.ModuleSpec] = {}
 
     def find_spec(
@@ -120,27 +122,30 @@ class _LateFinder(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None,
         target: types.ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in LATE_MODULES:
+        if fullname not in self._late_modules:
             return None
         if fullname not in self._specs:
             spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
             if spec is None or spec.loader is None:
                 return spec
-            spec.loader = _LateLoader(spec.loader)
+            spec.loader = _LateLoader(spec.loader, self._late_modules[fullname])
             self._specs[fullname] = spec
         return self._specs[fullname]
 
 
-def install() -> None:
-    """Makes the modules of `LATE_MODULES` late, except those that are imported already."""
-    if not any(isinstance(finder, _LateFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _LateFinder())
+def install(late_modules: Mapping[str, Mapping[str, str]] = LATE_MODULES) -> None:
+    """Makes modules late, except those that are imported already.
+
+    Args:
+        late_modules: Their names, each with the names to answer before its code runs.
+    """
+    sys.meta_path.insert(0, _LateFinder(late_modules))
 
 
 def load(name: str) -> types.ModuleType:
     """Imports a module and runs its code now, late or not; safe to call from several threads.
 
-    The code runs inside an ordinary import of `name`, so that other threads wait as for any import.
+    The code runs inside an ordinary import of `name`, so that other threads wait for it as for any.
     """
     module = importlib.import_module(name)
     if isinstance(module, _LateModule) and not getattr(module.__spec__, "_initializing", False):
