@@ -12,7 +12,7 @@ import signal
 import time
 from typing import Any
 
-from components.ingest import ingest
+from components.ingest import errors, ingest
 from pipeline import children, example_image
 from pipeline.config import Recipe, RunConfig
 from pipeline.progress import board as board_module
@@ -55,12 +55,17 @@ class EngineRun:
         self.data_is_here = False
 
     def summary(self) -> RunSummary:
-        """Runs and writes the summary."""
+        """Runs and writes the summary.
+
+        Raises:
+            components.ingest.errors.DataError: If the recipe and its source do not fit together;
+                nothing is left behind.
+        """
         self.run_dir.mkdir()
         try:
             status, sentence = self._work()
-        except BaseException:
-            if self.request is None:
+        except BaseException as error:
+            if self.request is None or isinstance(error, errors.DataError):
                 # Nothing was begun, so nothing is left behind.
                 shutil.rmtree(self.run_dir, ignore_errors=True)
             raise
@@ -98,6 +103,8 @@ class EngineRun:
                 self._tell(display, event)
                 if event.get("event") == "prefetch_failed":
                     # The engine need not finish its imports.
+                    if event["bad_recipe"]:
+                        raise errors.BadRecipeError(event["sentence"])
                     return 1
                 if event.get("event") == "prefetched" and not self.data_is_here:
                     # Now the fingerprints can cover the data that was fetched.

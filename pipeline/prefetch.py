@@ -9,7 +9,7 @@ import sys
 import time
 
 from components import progress
-from components.ingest import checks, ingest
+from components.ingest import checks, errors, ingest
 from pipeline.state.request import PrefetchRequest
 
 STEP = "ingest"
@@ -26,8 +26,13 @@ def main() -> int:
         )
         checks.check_batch_size(dataset.manifest, global_batch_size=request.global_batch_size)
     except (ValueError, OSError) as error:
-        seconds = time.monotonic() - started
-        progress.report("prefetch_failed", step=STEP, sentence=str(error), seconds=seconds)
+        progress.report(
+            "prefetch_failed",
+            step=STEP,
+            sentence=str(error),
+            seconds=time.monotonic() - started,
+            bad_recipe=isinstance(error, errors.BadRecipeError),
+        )
         return 1
     progress.report("prefetched", step=STEP, seconds=time.monotonic() - started)
     return 0

@@ -8,6 +8,10 @@ class DataError(ValueError):
     """The data cannot be used as the recipe describes it; nothing was written."""
 
 
+class BadRecipeError(DataError):
+    """The recipe asks for what does not exist or cannot be; only a change of the recipe helps."""
+
+
 class RowError(ValueError):
     """One row cannot be used; the message says why, the caller adds where it came from."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from components import progress
 from components.ingest import checks
 from components.ingest.config import DataConfig, TfdsSource
-from components.ingest.errors import DataError, nearest
+from components.ingest.errors import BadRecipeError, DataError, nearest
 from components.ingest.sources import debian, tfds_folder
 from components.ingest.sources.base import Source
 from components.ingest.sources.idx import IdxSource
@@ -87,7 +87,7 @@ def _try_servers(name: str, root: Path) -> list[str]:
         builder = tensorflow_datasets.builder(name, data_dir=str(root), file_format="tfrecord")
     except tensorflow_datasets.core.registered.DatasetNotFoundError as error:
         known = tensorflow_datasets.list_builders(with_community_datasets=False)
-        raise DataError(
+        raise BadRecipeError(
             "Expected data.source.name to be a dataset that TensorFlow Datasets knows. "
             f'Received: data.source.name="{name}".{nearest(name.split("/")[0], known)} '
             "All names: python -c 'import tensorflow_datasets as t; print(*t.list_builders())'."
