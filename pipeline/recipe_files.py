@@ -2,16 +2,12 @@
 
 import importlib.resources
 import pathlib
-import re
-import tomllib
 from collections.abc import Iterable
-from typing import Any
 
-from pipeline import config_errors, config_keys, overrides
+from pipeline import config_errors, config_keys, overrides, toml_file
 from pipeline.config import Recipe
 
 DEFAULT_RECIPE = "fashion_mnist"
-_POSITION = re.compile(r"^(?P<fault>.*) \(at (?P<place>.*)\)$")
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -36,35 +32,15 @@ def load(name_or_path: str, set_values: Iterable[str] = ()) -> Recipe:
     3
     """
     subject = f"recipe {name_or_path}"
-    values = overrides.apply(_read(name_or_path, subject), set_values)
+    values = overrides.apply(toml_file.parse(_text(name_or_path, subject), subject), set_values)
     return config_errors.parse(Recipe, values, subject=subject)
-
-
-def _read(name_or_path: str, subject: str) -> dict[str, Any]:
-    text = _text(name_or_path, subject)
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = _POSITION.match(str(error))
-        fault, place = (found["fault"], found["place"]) if found else (str(error), "unknown place")
-        raise config_errors.ConfigError(
-            subject, [f"Not valid TOML at {place}: {fault}. Correct that place."]
-        ) from None
 
 
 def _text(name_or_path: str, subject: str) -> str:
     if not (name_or_path.endswith(".toml") or "/" in name_or_path):
         return _shipped_text(name_or_path, subject)
-    path = pathlib.Path(name_or_path).expanduser()
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        fault = f"There is no such file. Name a file, or one of: {', '.join(shipped_names())}."
-    except UnicodeDecodeError as error:
-        fault = f"The file is not UTF-8 text, at byte {error.start}. Save it as UTF-8."
-    except OSError as error:
-        fault = f"The file cannot be read: {error.strerror}. Name a readable TOML file."
-    raise config_errors.ConfigError(subject, [fault])
+    cure = f"Name a file, or one of: {', '.join(shipped_names())}."
+    return toml_file.read_text(pathlib.Path(name_or_path).expanduser(), subject, cure=cure)
 
 
 def _shipped_text(name: str, subject: str) -> str:

@@ -14,6 +14,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
     "predict": ("pipeline.cli.predict", "Ask a model about image files."),
     "serve": ("pipeline.cli.serve", "Answer REST and gRPC requests with published models."),
+    "deploy": (
+        "pipeline.cli.deploy",
+        "Write files for TF Serving in Docker, Kubernetes or KServe.",
+    ),
     "compile": (
         "pipeline.cli.compile",
         "Write the pipeline as YAML for Kubeflow or Vertex AI.",

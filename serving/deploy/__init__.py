@@ -1,0 +1,1 @@
+"""What a production server is started with: config files and manifests from one typed config."""
