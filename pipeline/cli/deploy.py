@@ -110,11 +110,9 @@ def ssl_config(
 
     try:
         text = server_files.ssl_config(
-            key=key.read_text(encoding="utf-8"),
-            certificate=certificate.read_text(encoding="utf-8"),
-            client_authority=(
-                client_authority.read_text(encoding="utf-8") if client_authority else None
-            ),
+            key=_read_pem(key),
+            certificate=_read_pem(certificate),
+            client_authority=_read_pem(client_authority) if client_authority else None,
         )
     except ValueError as error:
         raise group.BadInputError(str(error)) from None
@@ -128,3 +126,8 @@ def ssl_config(
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     click.echo(f"Wrote {output}.")
+
+
+def _read_pem(path: pathlib.Path) -> str:
+    # PEM is ASCII; what is not, such as DER, is then refused as such.
+    return path.read_text(encoding="ascii", errors="replace")

@@ -1,9 +1,13 @@
+import pathlib
+import re
 import tomllib
 
 import pytest
 
 from pipeline import config_errors, deployment
 from serving.deploy import config as deploy_config
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "deploy.md"
 
 
 def test_without_a_file_the_default_recipe_is_served():
@@ -45,3 +49,12 @@ def test_recipe_beside_models_in_the_file_is_refused(tmp_path):
     path.write_text('[[models]]\nname = "digits"\n')
     with pytest.raises(config_errors.ConfigError, match="name two things to serve"):
         deployment.load(path, recipe_name="digits")
+
+
+def test_examples_of_the_documentation_are_valid(tmp_path):
+    blocks = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for number, block in enumerate(blocks):
+        path = tmp_path / f"{number}.toml"
+        path.write_text(block, encoding="utf-8")
+        deployment.render_files(deployment.load(path), target="kubernetes")

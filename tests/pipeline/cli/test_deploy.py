@@ -104,7 +104,7 @@ def test_ssl_config_is_readable_to_its_owner_only(run, tmp_path):
 
 def test_key_that_is_not_pem_is_bad_input(run, tmp_path):
     (tmp_path / "a.pem").write_text(PEM)
-    (tmp_path / "b.der").write_text("binary")
+    (tmp_path / "b.der").write_bytes(b"0\x82\xff")
     result = run("ssl-config", "--key", "b.der", "--certificate", "a.pem", "-o", "ssl.config")
     assert result.exit_code == 2 and "key must be PEM" in result.output
 
