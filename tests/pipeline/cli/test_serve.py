@@ -1,0 +1,151 @@
+"""`kerasline serve` as a process of its own: flags, signals, death."""
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from pipeline.cli import main
+from serving.server import config, flags
+from tests.serving import harness, model_factory
+
+ROOT = pathlib.Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> pathlib.Path:
+    """A project with one published recipe."""
+    folder = tmp_path_factory.mktemp("project") / "runs"
+    model_factory.write_half_plus(folder / "tiny" / "published" / "1", offset=1)
+    return folder
+
+
+@contextlib.contextmanager
+def start(*words):
+    """Runs the command, and gives the process and the address of its REST port."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline.cli.main", "serve", *words],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    guard = threading.Timer(300, process.kill)
+    guard.start()
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found, "The server did not start."
+        yield process, found[0].rstrip("/")
+    finally:
+        guard.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def ask(address):
+    response = httpx.post(f"{address}/v1/models/tiny:predict", json={"instances": [0.0]})
+    return response.json()["predictions"]
+
+
+def test_killed_server_starts_again_on_its_port_and_drains_on_sigterm(root):
+    with start("--root", str(root), "--port=0", "--rest_api_port=0") as (process, address):
+        assert ask(address) == [1.0]
+        process.kill()
+        process.wait(60)
+    port = address.rpartition(":")[2]
+    with start("--root", str(root), "--port=0", f"--rest_api_port={port}") as (process, again):
+        assert again == address
+        assert ask(again) == [1.0]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+
+
+def test_server_imports_neither_keras_nor_tfx_and_keras_can_follow():
+    code = (
+        "import sys\n"
+        "from serving.server import tensorflow_import\n"
+        "tensorflow_import.import_tensorflow()\n"
+        "import serving.server.app, pipeline.cli.serve\n"
+        "print([m for m in ('keras', 'tf_keras', 'tfx') if m in sys.modules])\n"
+        "import keras; print(keras.backend.backend())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["[]", "tensorflow"]
+
+
+def test_every_setting_is_a_flag_with_a_help_line():
+    assert set(flags.HELP) == set(config.ServerConfig.model_fields)
+    assert not set(flags.HELP) & set(flags.UNSUPPORTED)
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([], "No published model was found. Received: root="),
+        (["other"], "No published model of recipe 'other' was found"),
+        (["--port=x", "--model_base_path=/m"], "--port: .*integer.* Received: 'x'"),
+        (["--enable_batching=x", "--model_base_path=/m"], "--enable_batching: .*boolean"),
+        (["--port=5", "--rest_api_port=5", "--model_base_path=/m"], "must be different from port"),
+        (["--model_base_path=/m", "--model_config_file=f"], "Exactly one of model_base_path and"),
+        (["--model_base_path=/m", "--batching_parameters_file=f"], "Add --enable_batching"),
+        (["tiny", "--model_base_path=/m"], "two things to serve"),
+        (["--grpc_max_threads=3"], "--grpc_max_threads is not supported: one event loop"),
+        (["--grpc_max_threads", "3"], "--grpc_max_threads is not supported"),
+        (["--no_such_flag"], "No such option"),
+    ],
+)
+def test_bad_words_end_with_status_2_and_a_sentence(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["serve", *words]) == 2
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "flag, text, message",
+    [
+        ("model_config_file", "improperly formatted file", "text proto of .*ModelServerConfig"),
+        ("model_config_file", "", "must have a model_config_list"),
+        ("monitoring_config_file", "nonsense", "text proto of tensorflow.serving.MonitoringConfig"),
+        ("ssl_config_file", "", "must have a server_key and a server_cert"),
+        ("batching_parameters_file", "max_batch_size { value: 0 }", "Received: max_batch_size=0"),
+        ("batching_parameters_file", "allowed_batch_sizes: 4", "end with max_batch_size"),
+        (
+            "batching_parameters_file",
+            "enable_large_batch_splitting { value: true }",
+            "enable_large_batch_splitting is not supported",
+        ),
+        ("grpc_channel_arguments", None, "must be key=value pairs"),
+    ],
+)
+def test_bad_config_files_stop_the_start(root, tmp_path, flag, text, message):
+    settings = {"model_name": "tiny", "model_base_path": str(root / "tiny" / "published")}
+    value = "nonsense"
+    if text is not None:
+        value = str(tmp_path / "file")
+        (tmp_path / "file").write_text(text)
+    if flag == "model_config_file":
+        settings = {}
+    if flag == "batching_parameters_file":
+        settings["enable_batching"] = True
+    with pytest.raises(ValueError, match=message), harness.serve(**settings, **{flag: value}):
+        pass
+
+
+def test_missing_base_path_stops_the_start(tmp_path):
+    settings = {"model_name": "m", "model_base_path": str(tmp_path / "none")}
+    with (
+        pytest.raises(ValueError, match="must be a folder .* Received: model_base_path="),
+        harness.serve(**settings),
+    ):
+        pass
