@@ -9,7 +9,16 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from components.ingest import atomic, checks, digest, resolve, splits, workers, writer
+from components.ingest import (
+    atomic,
+    checks,
+    digest,
+    fingerprint,
+    resolve,
+    splits,
+    workers,
+    writer,
+)
 from components.ingest.config import DataConfig
 from components.ingest.manifest import MANIFEST_FILE, Manifest, Shard, Split
 from components.ingest.sources.base import Reject, Source
@@ -17,7 +26,7 @@ from components.ingest.sources.base import Reject, Source
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 1
+_WRITER_VERSION = 2
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
 _LOCATION_KEYS = frozenset({"data_dir", "path"})
@@ -121,9 +130,12 @@ def _finish_split(
     folder: Path, name: str, written: list[writer.WrittenShard], data: DataConfig
 ) -> Split:
     (folder / f"Split-{name}").mkdir()
+    (folder / fingerprint.FOLDER).mkdir(exist_ok=True)
     shards = []
     for number, shard in enumerate(written):
         path = f"Split-{name}/data_tfrecord-{number:05d}-of-{len(written):05d}"
+        fingerprints = shard.path.with_suffix(writer.FINGERPRINTS_SUFFIX)
+        fingerprints.rename(folder / fingerprint.FOLDER / f"{name}-{number:05d}")
         shard.path.rename(folder / path)
         shards.append(
             Shard(

@@ -5,10 +5,12 @@ import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
-from components.ingest import example, splits, tfrecord
+from components.ingest import example, fingerprint, splits, tfrecord
 from components.ingest.config import LabelFeature
 from components.ingest.errors import DataError, RowError, nearest
 from components.ingest.sources.base import Block, Reject, Row
+
+FINGERPRINTS_SUFFIX = ".fingerprints"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,8 +52,7 @@ class ShardWriter:
     def __init__(self, plan: WritePlan):
         self._plan = plan
         self._classes = {name: index for index, name in enumerate(plan.label.class_names)}
-        self._writers: dict[tuple[str, int], tfrecord.RecordWriter] = {}
-        self._counts: dict[tuple[str, int], collections.Counter[int]] = {}
+        self._shards: dict[tuple[str, int], _OpenShard] = {}
         self._rejects: list[Reject] = []
 
     def write(self, number: int, block: Block) -> int:
@@ -77,15 +78,15 @@ class ShardWriter:
         split = given_split
         if split == splits.TRAIN:
             split = splits.assign_split(row.content, seed=plan.seed, shares=plan.shares)
-        shard = (split, number % plan.num_shards)
-        if shard not in self._writers:
-            path = plan.folder / f"{split}-{shard[1]:05d}"
-            self._writers[shard] = tfrecord.RecordWriter(path)
-            self._counts[shard] = collections.Counter()
-        message = example.encode_example(image=row.image, key=row.key.encode(), label=label)
-        self._writers[shard].write(message)
-        self._counts[shard][label] += 1
+        self._shard(split, number % plan.num_shards).write(row, label)
         return None
+
+    def _shard(self, split: str, index: int) -> "_OpenShard":
+        shard = self._shards.get((split, index))
+        if shard is None:
+            shard = _OpenShard(self._plan.folder / f"{split}-{index:05d}")
+            self._shards[split, index] = shard
+        return shard
 
     def _reject(self, reject: Reject) -> None:
         self._rejects.append(reject)
@@ -95,21 +96,41 @@ class ShardWriter:
 
     def close(self) -> WriteResult:
         """Closes the files and returns what was written."""
-        shards = []
-        for (split, index), writer in self._writers.items():
-            writer.close()
-            shards.append(
-                WrittenShard(
-                    split=split,
-                    index=index,
-                    path=writer.path,
-                    num_rows=writer.num_records,
-                    num_bytes=writer.num_bytes,
-                    sha256=writer.sha256,
-                    class_counts=dict(self._counts[split, index]),
-                )
-            )
+        shards = [shard.close(split, index) for (split, index), shard in self._shards.items()]
         return WriteResult(shards=shards, rejects=self._rejects)
+
+
+class _OpenShard:
+    """A shard that is being written, its fingerprints, and its count of each class."""
+
+    def __init__(self, path: Path):
+        self._records = tfrecord.RecordWriter(path)
+        self._fingerprints = path.with_suffix(FINGERPRINTS_SUFFIX).open("xb", buffering=1 << 16)
+        self._counts: collections.Counter[int] = collections.Counter()
+
+    def write(self, row: Row, label: int) -> None:
+        self._records.write(
+            example.encode_example(image=row.image, key=row.key.encode(), label=label)
+        )
+        self._fingerprints.write(
+            fingerprint.encode_fingerprint(
+                content=row.content, label=label, thumbnail=row.thumbnail
+            )
+        )
+        self._counts[label] += 1
+
+    def close(self, split: str, index: int) -> WrittenShard:
+        self._records.close()
+        self._fingerprints.close()
+        return WrittenShard(
+            split=split,
+            index=index,
+            path=self._records.path,
+            num_rows=self._records.num_records,
+            num_bytes=self._records.num_bytes,
+            sha256=self._records.sha256,
+            class_counts=dict(self._counts),
+        )
 
 
 def class_index(label: int | str, classes: dict[str, int]) -> int:

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from components.ingest import png
+from components.ingest import fingerprint, png
 from components.ingest.errors import DataError
 from components.ingest.sources.base import Row
 
@@ -35,9 +35,11 @@ class PixelBlock:
     def rows(self) -> Iterator[Row]:
         """Yields the rows, encoded as PNG; the split is a hash of the raw pixels."""
         encoded = png.encode_png(self.images_NHWC)
+        thumbnails = fingerprint.array_thumbnails(self.images_NHWC)
         for index, (image, label) in enumerate(zip(encoded, self.labels_N.tolist(), strict=True)):
             key = f"{self.split}/{self.first_row + index:08d}"
-            yield Row(key, image, label, self.images_NHWC[index].tobytes())
+            pixels = self.images_NHWC[index].tobytes()
+            yield Row(key, image, label, pixels, thumbnails[index].tobytes())
 
 
 @dataclasses.dataclass(frozen=True)

@@ -147,7 +147,7 @@ def test_folder_that_cannot_be_listed_by_its_extension_is_read_by_its_content(tm
 )
 def test_other_formats_become_png_with_the_same_pixels(content):
     data = config(Path("/none"))
-    converted = PIL.Image.open(io.BytesIO(encoded.normalise_image(content, data.image)))
+    converted = PIL.Image.open(io.BytesIO(encoded.normalise_image(content, data.image)[0]))
     assert (converted.format, converted.mode) == ("PNG", "RGB")
     expected = PIL.Image.open(io.BytesIO(content)).convert("RGB")
     np.testing.assert_array_equal(np.asarray(converted), np.asarray(expected))
@@ -158,7 +158,7 @@ def test_photograph_that_lies_on_its_side_is_turned_upright():
     exif[ORIENTATION] = 6
     sideways = encode(picture(size=(4, 4)), "PNG", exif=exif)
     upright = PIL.Image.open(
-        io.BytesIO(encoded.normalise_image(sideways, config(Path("/n")).image))
+        io.BytesIO(encoded.normalise_image(sideways, config(Path("/n")).image)[0])
     )
     np.testing.assert_array_equal(np.asarray(upright), np.rot90(np.asarray(picture()), k=-1))
 
@@ -167,7 +167,7 @@ def test_photograph_that_lies_on_its_side_is_turned_upright():
 def test_every_kind_of_png_is_kept_as_it_is(mode):
     image = PIL.Image.new(mode, (4, 4)) if mode == "I;16" else picture(mode)
     content = encode(image)
-    assert encoded.normalise_image(content, config(Path("/none")).image) == content
+    assert encoded.normalise_image(content, config(Path("/none")).image)[0] == content
 
 
 def write_labels(folder: Path, text: str, encoding: str = "utf-8") -> None:
