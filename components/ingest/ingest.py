@@ -26,7 +26,7 @@ from components.ingest.sources.base import Reject, Source
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 2
+_WRITER_VERSION = 3
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
 _LOCATION_KEYS = frozenset({"data_dir", "path"})

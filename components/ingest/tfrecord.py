@@ -4,6 +4,7 @@ The length is uint64, the checksums are masked CRC-32C in uint32, all little-end
 """
 
 import hashlib
+import mmap
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ _MASK_DELTA = 0xA282EAD8
 _BUFFER_BYTES = 1 << 17
 _HEADER = struct.Struct("<QI")
 _FOOTER = struct.Struct("<I")
+_LENGTH = struct.Struct("<Q")
 
 
 def masked_crc32c(data: bytes) -> int:
@@ -28,7 +30,7 @@ def masked_crc32c(data: bytes) -> int:
 
 def frame_record(data: bytes) -> bytes:
     """Returns `data` as one TFRecord."""
-    length = struct.pack("<Q", len(data))
+    length = _LENGTH.pack(len(data))
     return b"".join(
         (length, _FOOTER.pack(masked_crc32c(length)), data, _FOOTER.pack(masked_crc32c(data)))
     )
@@ -74,11 +76,26 @@ def read_records(path: Path) -> Iterator[bytes]:
     Raises:
         DataError: If the file ends within a record or a checksum does not fit.
     """
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         index = 0
         while header := file.read(_HEADER.size):
             yield _read_body(file, header, f"{path}, record {index}")
             index += 1
+
+
+def read_record(path: Path, index: int) -> bytes:
+    """Returns one record of an uncompressed TFRecord file, skipping those before it.
+
+    Raises:
+        DataError: If the file ends before it, or a checksum does not fit.
+    """
+    with path.open("rb") as file:
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            position = 0
+            for _ in range(index):
+                position += _LENGTH.unpack_from(data, position)[0] + _HEADER.size + _FOOTER.size
+        file.seek(position)
+        return _read_body(file, file.read(_HEADER.size), f"{path}, record {index}")
 
 
 def _read_body(file: BinaryIO, header: bytes, where: str) -> bytes:

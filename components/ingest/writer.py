@@ -113,9 +113,7 @@ class _OpenShard:
             example.encode_example(image=row.image, key=row.key.encode(), label=label)
         )
         self._fingerprints.write(
-            fingerprint.encode_fingerprint(
-                content=row.content, label=label, thumbnail=row.thumbnail
-            )
+            fingerprint.encode_fingerprint(content=row.content, label=label, look=row.look)
         )
         self._counts[label] += 1
 

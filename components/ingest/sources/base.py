@@ -12,7 +12,7 @@ class Row(NamedTuple):
     image: bytes  # A whole image file.
     label: int | str  # Class index, or class name.
     content: bytes  # What the split is a hash of.
-    thumbnail: bytes  # 16 x 16 grey pixels, from `components.ingest.fingerprint`.
+    look: bytes  # Thumbnails, from `components.ingest.fingerprint`.
 
 
 class Reject(NamedTuple):

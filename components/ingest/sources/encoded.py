@@ -16,7 +16,7 @@ _UPRIGHT = 1
 
 
 def check_image(image: bytes, feature: ImageFeature) -> bytes:
-    """Checks an image of a prepared dataset and returns its thumbnail.
+    """Checks an image of a prepared dataset and returns its look.
 
     Raises:
         RowError: If it is not a PNG or JPEG file, is damaged, or its size differs and may not.
@@ -27,14 +27,14 @@ def check_image(image: bytes, feature: ImageFeature) -> bytes:
     _check_size(header.height_px, header.width_px, feature)
     with _damage_named(), PIL.Image.open(io.BytesIO(image)) as picture:
         # A JPEG decoder can shrink as it decodes, in a fraction of the time.
-        picture.draft("L", (2 * fingerprint.SIZE_PX, 2 * fingerprint.SIZE_PX))
-        return fingerprint.picture_thumbnail(picture)
+        picture.draft("RGB", (2 * fingerprint.GREY_PX, 2 * fingerprint.GREY_PX))
+        return fingerprint.picture_look(picture)
 
 
 def normalise_image(image: bytes, feature: ImageFeature) -> tuple[bytes, bytes]:
     """Checks a file that a user gave by decoding it, and makes it one that training can decode.
 
-    Returns the file and its thumbnail.
+    Returns the file and its look.
 
     Upright PNG and JPEG files are kept byte for byte, so that training and serving see the same.
     Others that Pillow reads (GIF of which the first frame, BMP, TIFF, WebP, CMYK), and photographs
@@ -52,7 +52,7 @@ def normalise_image(image: bytes, feature: ImageFeature) -> tuple[bytes, bytes]:
         _check_size(upright.height, upright.width, feature)
         if not is_upright or picture.format not in ("PNG", "JPEG") or picture.mode == "CMYK":
             image = _encode(upright, feature)
-        return image, fingerprint.picture_thumbnail(upright)
+        return image, fingerprint.picture_look(upright)
 
 
 @contextlib.contextmanager

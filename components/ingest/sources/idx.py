@@ -35,11 +35,11 @@ class PixelBlock:
     def rows(self) -> Iterator[Row]:
         """Yields the rows, encoded as PNG; the split is a hash of the raw pixels."""
         encoded = png.encode_png(self.images_NHWC)
-        thumbnails = fingerprint.array_thumbnails(self.images_NHWC)
+        looks = fingerprint.array_looks(self.images_NHWC)
         for index, (image, label) in enumerate(zip(encoded, self.labels_N.tolist(), strict=True)):
             key = f"{self.split}/{self.first_row + index:08d}"
             pixels = self.images_NHWC[index].tobytes()
-            yield Row(key, image, label, pixels, thumbnails[index].tobytes())
+            yield Row(key, image, label, pixels, looks[index])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,13 +37,13 @@ class FilesBlock:
         for file in self.files:
             try:
                 content = (self.folder / file.name).read_bytes()
-                image, thumbnail = encoded.normalise_image(content, self.image)
+                image, look = encoded.normalise_image(content, self.image)
             except OSError as error:
                 yield Reject(file.name, f"it cannot be read ({error.strerror})")
             except RowError as error:
                 yield Reject(file.name, str(error))
             else:
-                yield Row(file.name, image, file.label, content, thumbnail)
+                yield Row(file.name, image, file.label, content, look)
 
 
 @dataclasses.dataclass(frozen=True)

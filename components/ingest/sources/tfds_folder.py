@@ -40,8 +40,8 @@ class RecordBlock:
         labels = features.get(self.data.label.source_name, [])
         if len(images) != 1 or len(labels) != 1:
             raise RowError("it has no image or no label")
-        thumbnail = encoded.check_image(images[0], self.data.image)
-        return Row(key, images[0], labels[0], images[0], thumbnail)
+        look = encoded.check_image(images[0], self.data.image)
+        return Row(key, images[0], labels[0], images[0], look)
 
 
 @dataclasses.dataclass(frozen=True)

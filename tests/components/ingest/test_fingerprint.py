@@ -9,25 +9,40 @@ from components.ingest import fingerprint, ingest
 from tests.components import data_factories
 
 
-@pytest.mark.parametrize("shape", [(3, 32, 48, 1), (3, 160, 80, 3)])
-def test_arrays_and_pictures_give_the_same_thumbnails(shape):
-    images_NHWC = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
-    found = fingerprint.array_thumbnails(images_NHWC)
-    for image, thumbnail in zip(images_NHWC, found, strict=True):
+@pytest.mark.parametrize("shape", [(3, 32, 48, 1), (3, 160, 80, 3), (2, 28, 28, 1)])
+def test_arrays_and_pictures_look_the_same(shape):
+    coarse = np.random.default_rng(0).integers(0, 256, (shape[0], 4, 4, shape[3]), np.uint8)
+    size = (shape[2], shape[1])
+    images_NHWC = np.stack(
+        [np.asarray(PIL.Image.fromarray(image.squeeze()).resize(size)) for image in coarse]
+    ).reshape(shape)
+    for image, look in zip(images_NHWC, fingerprint.array_looks(images_NHWC), strict=True):
         picture = PIL.Image.fromarray(image.squeeze())
-        expected = np.frombuffer(fingerprint.picture_thumbnail(picture), np.uint8)
-        assert np.abs(thumbnail.ravel() - expected.astype(int)).max() <= 2
+        found, expected = (
+            np.frombuffer(data, np.uint8).astype(int)
+            for data in (look, fingerprint.picture_look(picture))
+        )
+        assert np.abs(found - expected).max() <= 3
 
 
 @pytest.mark.parametrize("size_px", [1, 8, 16, 28, 100])
-def test_a_plain_image_has_a_plain_thumbnail_whatever_its_size(size_px):
-    found = fingerprint.array_thumbnails(np.full((1, size_px, size_px, 1), 200, np.uint8))
-    assert found.shape == (1, 16, 16) and set(found.ravel().tolist()) == {200}
+def test_a_plain_image_looks_plain_whatever_its_size(size_px):
+    (look,) = fingerprint.array_looks(np.full((1, size_px, size_px, 1), 200, np.uint8))
+    assert (len(look), set(look)) == (304, {200})
+
+
+def test_colours_are_kept_apart():
+    red = np.zeros((1, 20, 20, 3), np.uint8)
+    red[..., 0] = 200
+    found = np.frombuffer(
+        fingerprint.array_looks(red)[0], fingerprint.FINGERPRINT["colour"], 1, 256
+    )
+    assert found[0, 0, 0].tolist() == [200, 0, 0]
 
 
 def test_sixteen_bits_are_scaled():
     picture = PIL.Image.fromarray(np.full((20, 20), 0x8000, np.uint16))
-    assert set(fingerprint.picture_thumbnail(picture)) == {0x80}
+    assert set(fingerprint.picture_look(picture)) == {0x80}
 
 
 def test_every_row_has_its_fingerprint_in_the_order_of_its_shard(tmp_path):
@@ -44,4 +59,4 @@ def test_every_row_has_its_fingerprint_in_the_order_of_its_shard(tmp_path):
 def test_pictures_of_files_are_opened_whatever_their_mode():
     buffer = io.BytesIO()
     PIL.Image.new("LA", (20, 20), (90, 0)).save(buffer, "PNG")
-    assert set(fingerprint.picture_thumbnail(PIL.Image.open(buffer))) == {90}
+    assert set(fingerprint.picture_look(PIL.Image.open(buffer))) == {90}

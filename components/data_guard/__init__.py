@@ -1,0 +1,1 @@
+"""The data guard: duplicates, leaks, wrong labels and shifts between splits stop a run."""

@@ -1,0 +1,36 @@
+"""What the guard found: a name, how much, what the limit is, examples, and the cure."""
+
+import dataclasses
+from typing import Any
+
+from components.data_guard.config import FindingName
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that is not as it should be.
+
+    Attributes:
+        name: The name by which a recipe accepts it.
+        amount: A share, a distance or an accuracy, in [0, 1].
+        limit: Above it the finding stops the run; 1 for findings that only inform.
+        sentence: What was found, with its count.
+        examples: Keys of rows, in groups that belong together.
+        cure: What to do about it.
+    """
+
+    name: FindingName
+    amount: float
+    limit: float
+    sentence: str
+    examples: tuple[tuple[str, ...], ...] = ()
+    cure: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """True if it is above its limit."""
+        return self.amount > self.limit
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the finding as data that JSON can hold."""
+        return {**dataclasses.asdict(self), "stops": self.stops}
