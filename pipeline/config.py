@@ -5,6 +5,7 @@ from typing import Literal, Self
 
 import pydantic
 
+from components.data_guard.config import DataGuardConfig
 from components.evaluator.config import EvaluationConfig
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
@@ -24,6 +25,7 @@ class Recipe(StrictConfig):
     task: Literal["image_classification"]
     seed: int = 0
     data: DataConfig
+    data_guard: DataGuardConfig = DataGuardConfig()
     input: InputConfig = InputConfig()
     model: ModelConfig
     training: TrainingConfig

@@ -14,6 +14,7 @@ from tfx.orchestration import pipeline
 from tfx.proto import trainer_pb2
 from tfx.types import standard_artifacts
 
+from components.data_guard import component as data_guard
 from components.evaluation_gate import component as evaluation_gate
 from components.evaluator import component as evaluator
 from components.ingest import component as ingest
@@ -138,6 +139,16 @@ class _Nodes:
             ),
         )
 
+        self._add(
+            "data_guard",
+            data_guard.DataGuard(
+                examples=self._output("ingest", "examples"),
+                guard_config=self._recipe.data_guard,
+                fingerprint=self._fingerprint("data_guard"),
+            ),
+        )
+        self._nodes["data_guard"].add_upstream_node(self._nodes["validation_gate"])
+
     def _add_trainer(self) -> None:
         recipe = self._recipe.to_dict()
         self._add(
@@ -155,7 +166,7 @@ class _Nodes:
                 },
             ),
         )
-        self._nodes["trainer"].add_upstream_node(self._nodes["validation_gate"])
+        self._nodes["trainer"].add_upstream_node(self._nodes["data_guard"])
 
     def _add_evaluation_steps(self) -> None:
         label = self._recipe.data.label

@@ -64,12 +64,19 @@ STEPS: tuple[Step, ...] = (
         upstream=("statistics", "validation"),
     ),
     Step(
+        name="data_guard",
+        title="Guard against leaks",
+        recipe_keys=("data_guard",),
+        code=("components.data_guard",),
+        upstream=("ingest", "validation_gate"),
+    ),
+    Step(
         name="trainer",
         title="Train the model",
         recipe_keys=("seed", "task", "data.image", "data.label", "input", "model", "training"),
         run_keys=("strategy",),
         code=("components.trainer", "components.input_pipeline", "models", "serving.export"),
-        upstream=("ingest", "schema", "validation_gate"),
+        upstream=("ingest", "schema", "data_guard"),
     ),
     Step(name="baseline", title="Find the last good model", has_artifacts=False),
     Step(
@@ -90,6 +97,7 @@ STEPS: tuple[Step, ...] = (
             "task",
             "seed",
             "data",
+            "data_guard",
             "input",
             "model",
             "training",

@@ -1,0 +1,34 @@
+import json
+
+import pytest
+from tfx.types import standard_artifacts
+
+from components.data_guard import executor
+from components.gates import GateRefusedError
+from tests.components.data_guard import guard_data
+
+
+def run(arrays, folder, **config):
+    examples, findings = standard_artifacts.Examples(), standard_artifacts.JsonValue()
+    examples.uri = str(guard_data.ingest_arrays(arrays, folder))
+    findings.uri = str(folder / "findings")
+    executor.Executor().Do(
+        {"examples": [examples]}, {"findings": [findings]}, {"config": json.dumps(config)}
+    )
+    return findings.read()
+
+
+def test_leak_stops_the_run(tmp_path):
+    arrays = guard_data.clean_arrays()
+    arrays["test"][0][:30] = arrays["train"][0][:30]
+    with pytest.raises(GateRefusedError, match=r"30 images .* are in the training split too"):
+        run(arrays, tmp_path)
+
+
+def test_accepted_leak_is_written_with_its_reason(tmp_path):
+    arrays = guard_data.clean_arrays()
+    arrays["test"][0][:30] = arrays["train"][0][:30]
+    accept = {"exact_leaks": "The benchmark is published like this."}
+    written = run(arrays, tmp_path, accept=accept)
+    assert [finding["name"] for finding in written["findings"]] == ["exact_leaks"]
+    assert written["accepted"] == accept
