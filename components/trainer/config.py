@@ -7,36 +7,90 @@ import pydantic
 from models.base_config import StrictConfig
 
 PositiveInt = Annotated[int, pydantic.Field(gt=0)]
+Share = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
+Metric = Literal["val_loss", "val_accuracy"]
 
 
 class OptimizerConfig(StrictConfig):
-    """The optimizer and its schedule."""
+    """The optimizer; its learning rate is the schedule's peak."""
 
-    name: Literal["adamw", "sgd"] = "adamw"
+    name: Literal["adamw", "sgd", "adafactor", "lion", "muon"] = "adamw"
     learning_rate: Annotated[float, pydantic.Field(gt=0.0)] = 1e-3
     weight_decay: Annotated[float, pydantic.Field(ge=0.0)] = 1e-4
-    # Of sgd alone; with Nesterov's correction where it is above 0.
-    momentum: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.9
-    # Largest norm of all gradients together; 0 does not clip.
-    global_clipnorm: Annotated[float, pydantic.Field(ge=0.0)] = 1.0
+    # Of sgd alone, 0.9 if unset; with Nesterov's correction where it is above 0.
+    momentum: Share | None = None
+    global_clipnorm: Annotated[float, pydantic.Field(gt=0.0)] | None = 1.0
+    # The batch size that the learning rate was found with; it then grows linearly with the batch.
+    scale_with_batch: PositiveInt | None = None
 
     @pydantic.model_validator(mode="after")
-    def _momentum_is_used(self) -> Self:
-        default = OptimizerConfig.model_fields["momentum"].default
-        if self.name != "sgd" and self.momentum != default:
+    def _momentum_is_sgds(self) -> Self:
+        if self.momentum is not None and self.name != "sgd":
             raise ValueError(
-                'momentum belongs to name = "sgd" only. '
-                f'Received: name = "{self.name}", momentum = {self.momentum}. '
-                'Remove it, or set name = "sgd".'
+                "`momentum` has an effect with the optimizer sgd alone. "
+                f"Received: momentum={self.momentum}, name={self.name!r}. Remove it."
             )
         return self
+
+    def peak_rate(self, global_batch_size: int) -> float:
+        """Returns the peak learning rate for a batch size (https://arxiv.org/abs/1706.02677).
+
+        >>> OptimizerConfig(learning_rate=0.1, scale_with_batch=256).peak_rate(1024)
+        0.4
+        """
+        if self.scale_with_batch is None:
+            return self.learning_rate
+        return self.learning_rate * global_batch_size / self.scale_with_batch
+
+
+class PlateauConfig(StrictConfig):
+    """Lowers the learning rate when the validation split stops improving."""
+
+    factor: Annotated[float, pydantic.Field(gt=0.0, lt=1.0)] = 0.5
+    patience_epochs: PositiveInt = 3
+    metric: Metric = "val_loss"
 
 
 class ScheduleConfig(StrictConfig):
     """The learning rate over the run; steps are derived from the total."""
 
-    name: Literal["constant", "linear", "cosine", "one_cycle"] = "cosine"
-    warmup_share: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.05
+    name: Literal["constant", "linear", "cosine", "one_cycle", "reduce_on_plateau"] = "cosine"
+    # The warm-up as a share of the run, 0.05 if neither is set, or as a number of steps.
+    warmup_share: Share | None = None
+    warmup_steps: Annotated[int, pydantic.Field(ge=0)] | None = None
+    plateau: PlateauConfig | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.warmup_share is not None and self.warmup_steps is not None:
+            raise ValueError(
+                "The warm-up is either `warmup_share` or `warmup_steps`. Received: "
+                f"warmup_share={self.warmup_share}, warmup_steps={self.warmup_steps}. Remove one."
+            )
+        if self.plateau is not None and self.name != "reduce_on_plateau":
+            raise ValueError(
+                "`plateau` lowers a rate that no schedule moves, so it needs "
+                f"name='reduce_on_plateau'. Received: name={self.name!r}. "
+                "Change the name, or remove the table `plateau`."
+            )
+        return self
+
+
+class EarlyStoppingConfig(StrictConfig):
+    """Ends the run when the validation split stops improving."""
+
+    metric: Metric = "val_loss"
+    patience_epochs: PositiveInt = 5
+    # An improvement smaller than this does not count.
+    min_delta: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+
+
+class CheckpointConfig(StrictConfig):
+    """When checkpoints are written besides the end of every epoch, and which are kept."""
+
+    every_steps: PositiveInt | None = None
+    keep_best: Annotated[int, pydantic.Field(ge=0)] = 3
+    metric: Metric = "val_accuracy"
 
 
 class TrainingConfig(StrictConfig):
@@ -47,5 +101,46 @@ class TrainingConfig(StrictConfig):
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     precision: Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"] = "auto"
-    label_smoothing: Annotated[float, pydantic.Field(ge=0.0, lt=1.0)] = 0.0
-    steps_per_execution: PositiveInt = 32
+    label_smoothing: Share = 0.0
+    # One weight for each class, in the order of the class names; 1.0 for all if unset.
+    class_weights: tuple[Annotated[float, pydantic.Field(ge=0.0)], ...] | None = None
+    # Micro-batches per step: the memory of one, the mathematics of all.
+    accumulation_steps: PositiveInt = 1
+    # Momentum of the moving average of the weights that is measured and exported; none if unset.
+    ema_momentum: Annotated[float, pydantic.Field(gt=0.0, lt=1.0)] | None = None
+    # Prefixes of names of layers that stay as they are.
+    frozen_layers: tuple[str, ...] = ()
+    early_stopping: EarlyStoppingConfig | None = None
+    checkpoints: CheckpointConfig = CheckpointConfig()
+    # The weights that are exported: of the last epoch, or of the best by `checkpoints.metric`.
+    final_weights: Literal["last", "best"] = "last"
+    steps_per_execution: PositiveInt | Literal["auto"] = "auto"
+    jit_compile: bool | Literal["auto"] = "auto"
+
+    @pydantic.model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.global_batch_size % self.accumulation_steps:
+            raise ValueError(
+                "`accumulation_steps` must divide the batch. "
+                f"Received: accumulation_steps={self.accumulation_steps}, "
+                f"global_batch_size={self.global_batch_size}."
+            )
+        stopping, plateau = self.early_stopping, self.schedule.plateau
+        if stopping and stopping.patience_epochs >= self.num_epochs:
+            raise ValueError(
+                "`early_stopping.patience_epochs` must be smaller than `num_epochs`, or it can "
+                f"never stop. Received: patience_epochs={stopping.patience_epochs}, "
+                f"num_epochs={self.num_epochs}."
+            )
+        if stopping and plateau and plateau.patience_epochs >= stopping.patience_epochs:
+            raise ValueError(
+                "`schedule.plateau.patience_epochs` must be smaller than that of `early_stopping`, "
+                "or the run stops before the rate falls. "
+                f"Received: {plateau.patience_epochs} and {stopping.patience_epochs}."
+            )
+        if self.final_weights == "best" and self.checkpoints.keep_best == 0:
+            raise ValueError(
+                "`final_weights` is best, but no best checkpoint is kept. "
+                "Received: checkpoints.keep_best=0. Set it to 1 or more."
+            )
+        return self

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from components.trainer import step
+from components.trainer import metrics, step
 
 
 def make_evaluate(
@@ -29,19 +29,18 @@ def make_evaluate(
 
     def replica_totals(
         images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor
-    ) -> step.Totals:
+    ) -> metrics.Totals:
         logits_BK = model(images_BHWC, training=False)["logits"]
         losses_B = loss_function(logits_BK, labels_B) * weights_B
-        return step.batch_totals(logits_BK, labels_B, losses_B, weights_B)
+        return metrics.batch_totals(logits_BK, labels_B, losses_B, weights_B)
 
     @tf.autograph.experimental.do_not_convert
-    def batch_totals(batch: step.Batch) -> step.Totals:
-        totals = strategy.run(replica_totals, args=batch)
-        return {name: strategy.reduce("SUM", total, axis=None) for name, total in totals.items()}
+    def batch_totals(batch: step.Batch) -> metrics.Totals:
+        return metrics.sum_over_replicas(strategy.run(replica_totals, args=batch), strategy)
 
     @tf.function
-    def sum_over(dataset: Iterable[Any]) -> step.Totals:
-        totals = {name: tf.zeros(()) for name in ("loss", "correct", "weight")}
+    def sum_over(dataset: Iterable[Any]) -> metrics.Totals:
+        totals = metrics.zero_totals()
         for batch in dataset:
             part = batch_totals(batch)
             totals = {name: totals[name] + part[name] for name in totals}
@@ -49,6 +48,6 @@ def make_evaluate(
 
     def evaluate(dataset: Iterable[Any]) -> dict[str, float]:
         totals = sum_over(dataset)
-        return step.means({name: float(total) for name, total in totals.items()})
+        return metrics.means({name: float(total) for name, total in totals.items()})
 
     return evaluate

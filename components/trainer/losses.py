@@ -3,6 +3,8 @@
 Axes: B batch, K classes.
 """
 
+from collections.abc import Callable, Sequence
+
 import tensorflow as tf
 
 
@@ -31,3 +33,23 @@ def sparse_cross_entropy(
         return losses_B
     uniform_B = -tf.reduce_mean(tf.nn.log_softmax(logits_BK), axis=-1)
     return (1.0 - label_smoothing) * losses_B + label_smoothing * uniform_B
+
+
+def with_class_weights(
+    loss_function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], class_weights: Sequence[float]
+) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    """Multiplies each example's loss by the weight of its class, as for training on rare classes.
+
+    Args:
+        loss_function: From (logits_BK, labels_B) to the losses (B,).
+        class_weights: One weight for each of the K classes, >= 0.
+
+    Returns:
+        A loss function of the same kind.
+    """
+
+    def weighted(logits_BK: tf.Tensor, labels_B: tf.Tensor) -> tf.Tensor:
+        weights_K = tf.constant(class_weights, tf.float32)
+        return loss_function(logits_BK, labels_B) * tf.gather(weights_K, labels_B)
+
+    return weighted

@@ -27,6 +27,21 @@ class SGD(_ReducedGradients, keras.optimizers.SGD):
     """Stochastic gradient descent with Nesterov momentum for reduced gradients."""
 
 
+class Adafactor(_ReducedGradients, keras.optimizers.Adafactor):
+    """Adafactor (https://arxiv.org/abs/1804.04235) for reduced gradients."""
+
+
+class Lion(_ReducedGradients, keras.optimizers.Lion):
+    """Lion (https://arxiv.org/abs/2302.06675) for reduced gradients."""
+
+
+class Muon(_ReducedGradients, keras.optimizers.Muon):
+    """Muon for matrices and AdamW for the rest, for reduced gradients."""
+
+
+_DEFAULT_MOMENTUM = 0.9
+
+
 def make_optimizer(
     optimizer: config.OptimizerConfig,
     learning_rate: keras.optimizers.schedules.LearningRateSchedule | float,
@@ -46,13 +61,22 @@ def make_optimizer(
     Returns:
         The optimizer with its state created.
     """
-    common = {"learning_rate": learning_rate, "weight_decay": optimizer.weight_decay}
-    if optimizer.name == "sgd":
-        made = SGD(momentum=optimizer.momentum, nesterov=optimizer.momentum > 0, **common)
-    else:
-        made = AdamW(**common)
+    made = _make(
+        optimizer, {"learning_rate": learning_rate, "weight_decay": optimizer.weight_decay}
+    )
     made.exclude_from_weight_decay(
         var_list=[variable for variable in variables if len(variable.shape) < 2]
     )
     made.build(variables)
     return made
+
+
+def _make(optimizer: config.OptimizerConfig, common: dict[str, Any]) -> keras.optimizers.Optimizer:
+    if optimizer.name == "sgd":
+        momentum = _DEFAULT_MOMENTUM if optimizer.momentum is None else optimizer.momentum
+        return SGD(momentum=momentum, nesterov=momentum > 0, **common)
+    if optimizer.name == "muon":
+        # Muon orthogonalises hidden matrices; its authors give the last layer to AdamW.
+        return Muon(exclude_layers=["logits"], **common)
+    classes = {"adamw": AdamW, "adafactor": Adafactor, "lion": Lion}
+    return classes[optimizer.name](**common)

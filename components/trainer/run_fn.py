@@ -31,7 +31,8 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
 
     Args:
         fn_args: `train_files` and `eval_files` are patterns of shards; `custom_config` holds
-            `recipe`, the resolved recipe as plain data, and `strategy`.
+            `recipe`, the resolved recipe as plain data, `strategy`, and `fingerprint`, under which
+            an interrupted run finds its checkpoints.
 
     Raises:
         ValueError: If the recipe does not fit the data or this machine.
@@ -50,7 +51,9 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
     keras_path = serving_dir.parent / KERAS_MODEL_PATH
     keras_path.parent.mkdir(parents=True)
     result.model.save(keras_path)
-    _write_history(pathlib.Path(fn_args.model_run_dir), result)
+    run_dir = pathlib.Path(fn_args.model_run_dir)
+    _move_contents(request.directory, run_dir)
+    _write_history(run_dir, result)
 
 
 def make_request(fn_args: fn_args_utils.FnArgs) -> train.TrainRequest:
@@ -69,7 +72,26 @@ def make_request(fn_args: fn_args_utils.FnArgs) -> train.TrainRequest:
         strategy=fn_args.custom_config["strategy"],
         train_files=_matching(fn_args.train_files),
         validation_files=_matching(fn_args.eval_files),
+        directory=_working_dir(fn_args),
     )
+
+
+def _working_dir(fn_args: fn_args_utils.FnArgs) -> pathlib.Path:
+    """Returns a folder that the next attempt finds: TFX gives each attempt artifacts of its own."""
+    run_dir = pathlib.Path(fn_args.model_run_dir)
+    fingerprint = fn_args.custom_config.get("fingerprint")
+    if not fingerprint:
+        return run_dir
+    return run_dir.parent.parent / "unfinished" / fingerprint[:32]
+
+
+def _move_contents(source: pathlib.Path, target: pathlib.Path) -> None:
+    if source == target:
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for path in source.iterdir():
+        path.rename(target / path.name)
+    source.rmdir()
 
 
 def _matching(patterns: list[str]) -> tuple[str, ...]:
@@ -86,6 +108,7 @@ def _write_history(directory: pathlib.Path, result: train.TrainResult) -> None:
     record: dict[str, typing.Any] = {
         "policy": result.policy,
         "num_replicas": result.num_replicas,
+        "execution": result.execution.to_dict(),
         "epochs": [dataclasses.asdict(epoch) for epoch in result.history],
     }
     (directory / "history.json").write_text(json.dumps(record, indent=1) + "\n")

@@ -11,6 +11,7 @@ from components.trainer import config
 # (https://arxiv.org/abs/1708.07120).
 _ONE_CYCLE_START_DIVISOR = 25.0
 _ONE_CYCLE_END_DIVISOR = 1e4
+_DEFAULT_WARMUP_SHARE = 0.05
 
 
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -19,10 +20,13 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     Warm-up step s has the rate `peak * (s + 1) / warmup_steps`: no step is wasted at rate 0.
 
     Args:
-        name: `constant`, `linear`, `cosine` or `one_cycle`.
+        name: `constant`, `linear`, `cosine`, `one_cycle` or `reduce_on_plateau`.
         peak: Highest rate, > 0.
         total_steps: Steps of the whole run, warm-up included; > 0.
         warmup_steps: In [0, total_steps).
+
+    Attributes:
+        factor: Float32 variable that multiplies every rate; 1.0 until a plateau lowers it.
 
     Raises:
         ValueError: If the warm-up leaves no step for training.
@@ -38,6 +42,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.peak = peak
         self.total_steps = total_steps
         self.warmup_steps = warmup_steps
+        self.factor = keras.Variable(1.0, trainable=False, dtype="float32", name="rate_factor")
 
     def __call__(self, step: Any) -> Any:
         """Returns the rate, a float32 scalar, at a step counted from 0."""
@@ -45,9 +50,9 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         remaining = float(self.total_steps - self.warmup_steps)
         progress = keras.ops.clip((step - self.warmup_steps) / remaining, 0.0, 1.0)
         rate = self.peak * self._decay(progress)
-        if self.warmup_steps == 0:
-            return rate
-        return keras.ops.where(step < self.warmup_steps, self._warmup(step), rate)
+        if self.warmup_steps > 0:
+            rate = keras.ops.where(step < self.warmup_steps, self._warmup(step), rate)
+        return rate * self.factor
 
     def _warmup(self, step: Any) -> Any:
         share = (step + 1.0) / self.warmup_steps
@@ -57,7 +62,7 @@ class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         return start + (self.peak - start) * (1.0 - _half_cosine(share))
 
     def _decay(self, progress: Any) -> Any:
-        if self.name == "constant":
+        if self.name in ("constant", "reduce_on_plateau"):
             return keras.ops.ones_like(progress)
         if self.name == "linear":
             return 1.0 - progress
@@ -89,11 +94,12 @@ def make_schedule(
     Returns:
         A function from the step, counted from 0, to the rate.
     """
+    warmup_steps = schedule.warmup_steps
+    if warmup_steps is None:
+        share = _DEFAULT_WARMUP_SHARE if schedule.warmup_share is None else schedule.warmup_share
+        warmup_steps = int(total_steps * share)
     return WarmupSchedule(
-        name=schedule.name,
-        peak=peak,
-        total_steps=total_steps,
-        warmup_steps=int(total_steps * schedule.warmup_share),
+        name=schedule.name, peak=peak, total_steps=total_steps, warmup_steps=warmup_steps
     )
 
 

@@ -4,22 +4,62 @@ Keras' own `fit` clips, looks for overflow and accumulates before it sums over r
 the same dropout mask on each. Here the order is: micro-batches, sum over replicas, unscale, check,
 clip, update; N replicas then equal one device.
 
-Axes: B batch, H height, W width, C channels, K classes. Batches are (images_BHWC, labels_B) or,
-with a weight for each example, (images_BHWC, labels_B, weights_B).
+Axes: B batch, H height, W width, C channels, K classes, V trainable variables. Batches are
+(images_BHWC, labels_B) or, with a weight for each example, (images_BHWC, labels_B, weights_B).
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from components.trainer import loss_scale, seeds
+from components.trainer import averages, loss_scale, metrics, seeds
 
 LossFunction = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 Batch = tuple[tf.Tensor, ...]
-# Sums over examples, from which means are made: `loss`, `correct`, `weight`.
-Totals = dict[str, tf.Tensor]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StepOptions:
+    """How a step is taken.
+
+    Attributes:
+        global_batch_size: Examples per step, over all replicas.
+        seed: Seed of dropout and other random layers.
+        accumulation_steps: Micro-batches per step; the share of a replica must be a multiple.
+        global_clipnorm: Largest norm of all gradients together; None does not clip.
+        ema_momentum: Momentum of the moving average of the weights; None keeps no average.
+        jit_compile: Compile gradients and update with XLA.
+    """
+
+    global_batch_size: int
+    seed: int
+    accumulation_steps: int = 1
+    global_clipnorm: float | None = None
+    ema_momentum: float | None = None
+    jit_compile: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StepsReport:
+    """What one call of `TrainStep.run` did.
+
+    Attributes:
+        totals: Sums over the examples seen: `loss`, `correct`, `weight`.
+        learning_rate: Rate of the last step.
+        wait_secs: Time in which the step waited for its batch.
+        gradient_norms: Path of each trainable variable -> norm of its gradient in the last step,
+            before clipping.
+        dead_shares: Path -> share of its output units whose gradient was exactly 0.
+    """
+
+    totals: dict[str, float]
+    learning_rate: float
+    wait_secs: float
+    gradient_norms: dict[str, float]
+    dead_shares: dict[str, float]
 
 
 class TrainStep:
@@ -32,12 +72,8 @@ class TrainStep:
         optimizer: From `components.trainer.optimizer`, built for the model.
         loss_function: From (logits_BK, labels_B) to the losses (B,).
         strategy: The strategy in whose scope model and optimizer were made.
-        global_batch_size: Examples per step, over all replicas.
-        seed: Seed of dropout and other random layers.
-        accumulation_steps: Micro-batches per step; the share of a replica must be a multiple.
-        global_clipnorm: Largest norm of all gradients together; None does not clip.
+        options: How a step is taken.
         scale: Loss scaling, for float16.
-        jit_compile: Compile gradients and update with XLA.
     """
 
     def __init__(
@@ -47,15 +83,12 @@ class TrainStep:
         loss_function: LossFunction,
         *,
         strategy: tf.distribute.Strategy,
-        global_batch_size: int,
-        seed: int,
-        accumulation_steps: int = 1,
-        global_clipnorm: float | None = None,
+        options: StepOptions,
         scale: loss_scale.DynamicLossScale | None = None,
-        jit_compile: bool = False,
     ):
         self.model = model
         self.optimizer = optimizer
+        self.strategy = strategy
         self.scale = scale
         self.global_step = tf.Variable(
             0,
@@ -64,67 +97,97 @@ class TrainStep:
             name="global_step",
             aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
         )
+        self.average = None
+        if options.ema_momentum is not None:
+            self.average = averages.WeightAverage(model, momentum=options.ema_momentum)
         self._loss_function = loss_function
-        self._strategy = strategy
-        self._global_batch_size = global_batch_size
-        self._accumulation_steps = accumulation_steps
-        self._global_clipnorm = global_clipnorm
-        self._seeds = seeds.LayerSeeds(model, seed=seed)
-        # With Python functions, `strategy.run` traces into the caller's graph.
-        self._gradients = (
-            tf.function(self._sum_gradients, jit_compile=True)
-            if jit_compile
-            else self._sum_gradients
-        )
-        self._update = (
-            tf.function(self._clip_and_apply, jit_compile=True)
-            if jit_compile
-            else self._clip_and_apply
-        )
+        self._options = options
+        self._seeds = seeds.LayerSeeds(model, seed=options.seed)
+        self.set_jit(options.jit_compile)
+
+    def set_jit(self, jit_compile: bool) -> None:
+        """Chooses whether XLA compiles the step; the next call traces anew."""
+        self._gradients = self._sum_gradients
+        self._update = self._clip_and_apply
+        if jit_compile:
+            self._gradients = tf.function(self._sum_gradients, jit_compile=True)
+            self._update = tf.function(self._clip_and_apply, jit_compile=True)
         self._run = tf.function(self._run_steps)
 
-    def run(self, iterator: Iterator[Any], num_steps: int) -> dict[str, float]:
+    @property
+    def num_traces(self) -> int:
+        """How often the step was traced; more than once means that shapes or types changed."""
+        return self._run.experimental_get_tracing_count()
+
+    def run(self, iterator: Iterator[Any], num_steps: int) -> StepsReport:
         """Takes `num_steps` batches from the iterator and trains on each.
 
         Args:
             iterator: Of a dataset, distributed by the strategy if there is more than one replica.
             num_steps: > 0.
-
-        Returns:
-            Sums over the examples seen, `loss`, `correct` and `weight`, and the `learning_rate` of
-            the last step.
         """
-        totals = self._run(iterator, tf.constant(num_steps))
-        return {name: float(total) for name, total in totals.items()}
+        totals, rate, wait_secs, watched_V2 = self._run(iterator, tf.constant(num_steps))
+        paths = [variable.path for variable in self.model.trainable_variables]
+        norms_V, dead_V = watched_V2.numpy().T.tolist()
+        return StepsReport(
+            totals={name: float(total) for name, total in totals.items()},
+            learning_rate=float(rate),
+            wait_secs=float(wait_secs),
+            gradient_norms=dict(zip(paths, norms_V, strict=True)),
+            dead_shares=dict(zip(paths, dead_V, strict=True)),
+        )
 
-    def _run_steps(self, iterator: Iterator[Any], num_steps: tf.Tensor) -> Totals:
-        totals = {name: tf.zeros(()) for name in ("loss", "correct", "weight")}
+    def _run_steps(
+        self, iterator: Iterator[Any], num_steps: tf.Tensor
+    ) -> tuple[metrics.Totals, tf.Tensor, tf.Tensor, tf.Tensor]:
+        totals = metrics.zero_totals()
         rate = tf.zeros(())
-        for _ in tf.range(num_steps):
+        wait_secs = tf.zeros((), tf.float64)
+        watched_V2 = tf.zeros((len(self.model.trainable_variables), 2))
+        for index in tf.range(num_steps):
+            batch, waited = self._next_batch(iterator, totals)
+            wait_secs += waited
             rate = tf.convert_to_tensor(self.optimizer.learning_rate)
-            batch_totals = self._one_step(next(iterator))
-            totals = {name: totals[name] + batch_totals[name] for name in totals}
-        return {**totals, "learning_rate": rate}
+            part, watched_V2 = self._one_step(batch, index == num_steps - 1)
+            totals = {name: totals[name] + part[name] for name in totals}
+        return totals, rate, wait_secs, watched_V2
 
     @tf.autograph.experimental.do_not_convert
-    def _one_step(self, batch: Batch) -> Totals:
-        gradients, is_finite, totals = self._strategy.run(self._gradients, args=batch)
+    def _next_batch(
+        self, iterator: Iterator[Any], totals: metrics.Totals
+    ) -> tuple[Batch, tf.Tensor]:
+        # The clock has no inputs, so that only control dependencies put it in its place.
+        with tf.control_dependencies(list(totals.values())):
+            started = tf.timestamp()
+        with tf.control_dependencies([started]):
+            batch = next(iterator)
+        with tf.control_dependencies(tf.nest.flatten(batch, expand_composites=True)):
+            return batch, tf.timestamp() - started
+
+    @tf.autograph.experimental.do_not_convert
+    def _one_step(self, batch: Batch, is_watched: tf.Tensor) -> tuple[metrics.Totals, tf.Tensor]:
+        gradients, is_finite, totals = self.strategy.run(self._gradients, args=batch)
         if self.scale is None:
-            self._strategy.run(self._update, args=(gradients,))
+            self._apply(gradients)
         else:
             # The same on every replica, because each looked at the sum over all of them.
-            is_finite = self._strategy.experimental_local_results(is_finite)[0]
-            self._update_if(is_finite, gradients, self.scale)
+            is_finite = self.strategy.experimental_local_results(is_finite)[0]
+            self._apply_if(is_finite, gradients, self.scale)
         self.global_step.assign_add(1)
-        return {
-            name: self._strategy.reduce("SUM", total, axis=None) for name, total in totals.items()
-        }
+        local = [self.strategy.experimental_local_results(gradient)[0] for gradient in gradients]
+        watched_V2 = tf.cond(is_watched, lambda: _watch(local), lambda: tf.zeros((len(local), 2)))
+        return metrics.sum_over_replicas(totals, self.strategy), watched_V2
 
-    def _update_if(
+    def _apply(self, gradients: list[tf.Tensor]) -> None:
+        self.strategy.run(self._update, args=(gradients,))
+        if self.average is not None:
+            self.average.update(self.optimizer.iterations, self.strategy)
+
+    def _apply_if(
         self, is_finite: tf.Tensor, gradients: list[tf.Tensor], scale: loss_scale.DynamicLossScale
     ) -> None:
         def apply() -> None:
-            self._strategy.run(self._update, args=(gradients,))
+            self._apply(gradients)
             scale.grow()
 
         # The condition stands outside the replicas: inside one, no update may wait for the others.
@@ -132,18 +195,18 @@ class TrainStep:
 
     def _sum_gradients(
         self, images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor | None = None
-    ) -> tuple[list[tf.Tensor], tf.Tensor, Totals]:
+    ) -> tuple[list[tf.Tensor], tf.Tensor, metrics.Totals]:
         if weights_B is None:
             weights_B = tf.ones_like(labels_B, tf.float32)
         context = tf.distribute.get_replica_context()
         self._seeds.set(step=self.global_step, replica=context.replica_id_in_sync_group)
+        num_parts = self._options.accumulation_steps
         parts = [
             # Strided, so that micro-batch i holds the same examples for any number of replicas.
-            self._micro_batch(images_BHWC[rows], labels_B[rows], weights_B[rows])
-            for rows in (
-                slice(index, None, self._accumulation_steps)
-                for index in range(self._accumulation_steps)
+            self._micro_batch(
+                images_BHWC[i::num_parts], labels_B[i::num_parts], weights_B[i::num_parts]
             )
+            for i in range(num_parts)
         ]
         gradients = [
             tf.add_n(summands) for summands in zip(*(part[0] for part in parts), strict=True)
@@ -157,60 +220,39 @@ class TrainStep:
 
     def _micro_batch(
         self, images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor
-    ) -> tuple[list[tf.Tensor], Totals]:
-        variables = self.model.trainable_variables
+    ) -> tuple[list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
             logits_BK = self.model(images_BHWC, training=True)["logits"]
             losses_B = self._loss_function(logits_BK, labels_B) * weights_B
-            loss = tf.reduce_sum(losses_B) / self._global_batch_size
+            loss = tf.reduce_sum(losses_B) / self._options.global_batch_size
             if self.model.losses:
-                shares = self._strategy.num_replicas_in_sync * self._accumulation_steps
+                shares = self.strategy.num_replicas_in_sync * self._options.accumulation_steps
                 loss += tf.add_n(self.model.losses) / shares
             if self.scale is not None:
                 loss *= self.scale.scale
         gradients = tape.gradient(
             loss,
-            [variable.value for variable in variables],
+            [variable.value for variable in self.model.trainable_variables],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, batch_totals(logits_BK, labels_B, losses_B, weights_B)
+        return dense, metrics.batch_totals(logits_BK, labels_B, losses_B, weights_B)
 
     def _clip_and_apply(self, gradients: list[tf.Tensor]) -> None:
-        if self._global_clipnorm is not None:
-            gradients, _ = tf.clip_by_global_norm(gradients, self._global_clipnorm)
+        if self._options.global_clipnorm is not None:
+            gradients, _ = tf.clip_by_global_norm(gradients, self._options.global_clipnorm)
         self.optimizer.apply(gradients, self.model.trainable_variables)
 
 
-def batch_totals(
-    logits_BK: tf.Tensor, labels_B: tf.Tensor, losses_B: tf.Tensor, weights_B: tf.Tensor
-) -> Totals:
-    """Sums what the metrics are made of; padding has weight 0 and drops out.
-
-    Args:
-        logits_BK: Scores.
-        labels_B: Integers in [0, K).
-        losses_B: Losses, weighted already.
-        weights_B: Weight of each example.
-
-    Returns:
-        Float32 scalars `loss`, `correct` and `weight`.
-    """
-    is_correct_B = tf.cast(tf.argmax(logits_BK, axis=-1) == tf.cast(labels_B, tf.int64), tf.float32)
-    return {
-        "loss": tf.reduce_sum(losses_B),
-        "correct": tf.reduce_sum(is_correct_B * weights_B),
-        "weight": tf.reduce_sum(weights_B),
-    }
-
-
-def means(totals: dict[str, float]) -> dict[str, float]:
-    """Turns sums over examples into `loss` and `accuracy`.
-
-    >>> means({"loss": 3.0, "correct": 1.0, "weight": 2.0})
-    {'loss': 1.5, 'accuracy': 0.5}
-    """
-    return {
-        "loss": totals["loss"] / totals["weight"],
-        "accuracy": totals["correct"] / totals["weight"],
-    }
+def _watch(gradients: list[tf.Tensor]) -> tf.Tensor:
+    """Returns (V, 2): norm of each gradient, and share of output units in which it is 0."""
+    norms = [tf.norm(tf.cast(gradient, tf.float32)) for gradient in gradients]
+    dead = [
+        tf.reduce_mean(
+            tf.cast(
+                tf.reduce_all(gradient == 0, axis=list(range(gradient.shape.rank - 1))), tf.float32
+            )
+        )
+        for gradient in gradients
+    ]
+    return tf.stack([tf.stack(norms), tf.stack(dead)], axis=1)

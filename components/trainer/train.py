@@ -1,7 +1,9 @@
-"""Trains the model of a recipe: joins data, strategy, precision, optimizer and loop."""
+"""Trains the model of a recipe: joins data, strategy, precision, loop and checkpoints."""
 
 import dataclasses
-import functools
+import pathlib
+from collections.abc import Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -9,20 +11,26 @@ import tensorflow as tf
 from components.ingest.config import DataConfig
 from components.input_pipeline import chain
 from components.input_pipeline.config import InputConfig
+from components.trainer import build as builds
 from components.trainer import (
+    checkpoints,
     evaluation,
+    execution,
+    health,
+    logs,
     loop,
-    loss_scale,
-    losses,
-    optimizer,
+    monitors,
     precision,
-    schedule,
-    step,
+    saving,
+    signals,
+    snapshot,
     strategy,
 )
 from components.trainer.config import TrainingConfig
-from models import registry
 from models.config import ModelConfig
+
+LOG_FILE = "log.jsonl"
+CHECKPOINTS_DIR = "checkpoints"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,6 +46,9 @@ class TrainRequest:
         strategy: One of `components.trainer.strategy.STRATEGIES`.
         train_files: TFRecord shards of the train split.
         validation_files: TFRecord shards of the validation split.
+        directory: Log and checkpoints; a run that was interrupted goes on from those that are
+            there.
+        cache_dir: Keeps what was measured about this machine; None measures anew.
     """
 
     data: DataConfig
@@ -48,6 +59,18 @@ class TrainRequest:
     strategy: str
     train_files: tuple[str, ...]
     validation_files: tuple[str, ...]
+    directory: pathlib.Path
+    cache_dir: pathlib.Path | None = None
+
+    def run_config(self) -> dict[str, Any]:
+        """Returns the settings that a continued run must have unchanged; replicas are not one."""
+        return {
+            "data": self.data.to_dict(),
+            "input": self.input.to_dict(),
+            "model": self.model.to_dict(),
+            "training": self.training.to_dict(),
+            "seed": self.seed,
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,108 +78,249 @@ class TrainResult:
     """What came of it.
 
     Attributes:
-        model: The trained model; not compiled.
+        model: The trained model, with the weights that the recipe chooses; not compiled.
         history: One record for each epoch.
         policy: The dtype policy that was used.
         num_replicas: Devices that worked in parallel.
+        execution: How the steps were executed.
     """
 
     model: keras.Model
     history: list[loop.EpochRecord]
     policy: str
     num_replicas: int
+    execution: execution.Execution
 
 
 def train(request: TrainRequest) -> TrainResult:
-    """Trains a model from its recipe.
+    """Trains a model from its recipe, from the beginning or from the last checkpoint.
 
     Args:
         request: What to train.
 
     Returns:
-        The model after the last epoch, and the record of the run.
+        The model and the record of the run.
 
     Raises:
         ValueError: If batch size, data and strategy do not fit each other.
-        loop.TrainingDivergedError: If the loss or a weight is not finite.
+        checkpoints.ForeignCheckpointError: If the folder holds checkpoints of another recipe.
+        health.TrainingDivergedError: If the loss or a weight is not finite.
+        signals.TerminatedError: If SIGTERM came; what was done is saved.
     """
-    training = request.training
+    check_backend()
     distribution = strategy.make_strategy(request.strategy)
-    num_replicas = distribution.num_replicas_in_sync
-    strategy.per_replica_batch_size(training.global_batch_size, num_replicas=num_replicas)
+    execution.check_jit(
+        request.training.jit_compile, num_replicas=distribution.num_replicas_in_sync
+    )
+    builds.check_request(request.training, distribution, num_classes=_num_classes(request))
     steps_per_epoch = _steps_per_epoch(request)
-    policy = precision.resolve_policy(training.precision)
+    store = checkpoints.CheckpointStore(
+        request.directory / CHECKPOINTS_DIR, keep_best=request.training.checkpoints.keep_best
+    )
+    checkpoint, notes = store.latest(request.run_config())
+    for note in notes:
+        logs.message(note)
+    policy = precision.resolve_policy(request.training.precision)
     keras.utils.set_random_seed(request.seed)
-    loss_function = functools.partial(
-        losses.sparse_cross_entropy, label_smoothing=training.label_smoothing
-    )
     with distribution.scope(), precision.policy_scope(policy):
-        train_step = _build_step(request, distribution, loss_function, steps_per_epoch)
-    validation = distribution.experimental_distribute_dataset(_validation_dataset(request))
-    evaluate = evaluation.make_evaluate(train_step.model, loss_function, strategy=distribution)
-    history = loop.fit(
-        train_step,
-        iter(distribution.experimental_distribute_dataset(_train_dataset(request))),
-        lambda: evaluate(validation),
-        num_epochs=training.num_epochs,
-        steps_per_epoch=steps_per_epoch,
-        steps_per_execution=training.steps_per_execution,
-    )
+        built = builds.build(
+            request.model,
+            request.training,
+            image_shape=_image_shape(request),
+            num_classes=_num_classes(request),
+            seed=request.seed,
+            steps_per_epoch=steps_per_epoch,
+            strategy=distribution,
+        )
+    run = _Run(request, built, store, steps_per_epoch)
+    history = run.go(checkpoint)
     return TrainResult(
-        model=train_step.model, history=history, policy=policy, num_replicas=num_replicas
+        model=built.step.model,
+        history=history,
+        policy=policy,
+        num_replicas=distribution.num_replicas_in_sync,
+        execution=run.execution,
     )
+
+
+def check_backend() -> None:
+    """Checks that no layout is set that this backend would silently ignore.
+
+    Raises:
+        ValueError: If `keras.distribution` is in use.
+    """
+    distribution = keras.distribution.distribution()
+    if distribution is not None:
+        raise ValueError(
+            "`keras.distribution` has no effect on the TensorFlow backend: every device would do "
+            f"all the work. Received: keras.distribution.distribution()={distribution}. Unset it "
+            "with `keras.distribution.set_distribution(None)`, and name a strategy instead."
+        )
+
+
+class _Run:
+    """One run from its first or next step to its end.
+
+    Args:
+        request: What to train.
+        built: Model, optimizer and step.
+        store: Where checkpoints are kept.
+        steps_per_epoch: Steps, > 0.
+    """
+
+    def __init__(
+        self,
+        request: TrainRequest,
+        built: builds.Built,
+        store: checkpoints.CheckpointStore,
+        steps_per_epoch: int,
+    ):
+        self._request = request
+        self._built = built
+        self._store = store
+        self._steps_per_epoch = steps_per_epoch
+        self._strategy = built.step.strategy
+        self._is_writer = self._strategy.extended.should_save_summary
+        name = LOG_FILE if self._is_writer else f"worker-{_worker_index()}.jsonl"
+        self._log = logs.JsonLog(request.directory / name, scale=built.step.scale)
+
+    def go(self, checkpoint: checkpoints.Checkpoint | None) -> list[loop.EpochRecord]:
+        """Trains to the end and puts the chosen weights into the model."""
+        start_step = 0 if checkpoint is None else checkpoint.global_step
+        train_data = self._distributed(_train_dataset(self._request, start_step))
+        self.execution = self._choose_execution(train_data, checkpoint)
+        plan = self._plan()
+        if checkpoint is None:
+            self._log.truncate(0)
+            state = loop.LoopState()
+        else:
+            state = saving.resume(checkpoint, self._built.step, self._built.rate, plan, self._log)
+        history = self._loop(iter(train_data), plan, state)
+        self._choose_weights()
+        self._log.close()
+        return history
+
+    def _loop(
+        self, batches: Iterator[Any], plan: loop.LoopPlan, state: loop.LoopState
+    ) -> list[loop.EpochRecord]:
+        saver = saving.Saver(
+            self._store,
+            self._built.step,
+            self._built.rate,
+            settings=self._request.training.checkpoints,
+            run_config=self._request.run_config(),
+            execution=self.execution.to_dict(),
+            log=self._log,
+            is_writer=self._is_writer,
+        )
+        check = health.HealthCheck(
+            self._built.step.model,
+            has_loss_scale=self._built.step.scale is not None,
+            last_checkpoint=f" Good checkpoints are in {self._store.directory}.",
+        )
+        hooks: list[loop.Hook] = [check, self._log, logs.ProgressReport(plan.num_epochs), saver]
+        training_loop = loop.Loop(
+            self._built.step,
+            self._built.rate,
+            plan,
+            evaluate=self._evaluate_function(),
+            hooks=hooks,
+            state=state,
+        )
+        saver.attach(training_loop, plan)
+        termination = signals.Termination(saver.save_now)
+        with termination.listening():
+            history = training_loop.run(batches, termination)
+        self._store.wait()
+        return history
+
+    def _plan(self) -> loop.LoopPlan:
+        training = self._request.training
+        stopping = training.early_stopping
+        plateau = self._built.plateau
+        return loop.LoopPlan(
+            num_epochs=training.num_epochs,
+            steps_per_epoch=self._steps_per_epoch,
+            steps_per_execution=self.execution.steps_per_execution,
+            early_stopping=None if stopping is None else monitors.EarlyStopping(stopping),
+            plateau=None if plateau is None else monitors.Plateau(plateau),
+        )
+
+    def _choose_execution(
+        self, train_data: Any, checkpoint: checkpoints.Checkpoint | None
+    ) -> execution.Execution:
+        if checkpoint is not None:
+            chosen = execution.Execution.from_dict(checkpoint.loop["execution"])
+            self._built.step.set_jit(chosen.jit_compile)
+            return chosen
+        request = self._request
+        memory = None
+        if request.cache_dir is not None:
+            memory = execution.memory_path(request.cache_dir, request.run_config())
+        return execution.choose(
+            self._built.step,
+            self._built.rate,
+            lambda: iter(train_data),
+            steps_per_execution=request.training.steps_per_execution,
+            jit_compile=request.training.jit_compile,
+            num_steps=self._steps_per_epoch * request.training.num_epochs,
+            memory=memory,
+        )
+
+    def _evaluate_function(self) -> Any:
+        validation = self._distributed(_validation_dataset(self._request))
+        evaluate = evaluation.make_evaluate(
+            self._built.step.model, self._built.plain_loss, strategy=self._strategy
+        )
+        average = self._built.step.average
+
+        def measure() -> dict[str, float]:
+            if average is None:
+                return evaluate(validation)
+            with average.swapped_in(self._strategy):
+                return evaluate(validation)
+
+        return measure
+
+    def _choose_weights(self) -> None:
+        if self._request.training.final_weights == "best":
+            best = self._store.best()
+            if best is not None:
+                snapshot.put_back(self._built.step, self._built.rate, best.arrays)
+        if self._built.step.average is not None:
+            self._built.step.average.copy_to_model(self._strategy)
+
+    def _distributed(self, dataset: tf.data.Dataset) -> Any:
+        return self._strategy.experimental_distribute_dataset(dataset)
+
+
+def _worker_index() -> int:
+    return tf.distribute.cluster_resolver.TFConfigClusterResolver().task_id or 0
+
+
+def _num_classes(request: TrainRequest) -> int:
+    return len(request.data.label.class_names)
+
+
+def _image_shape(request: TrainRequest) -> tuple[int, int, int]:
+    image = request.data.image
+    return image.height_px, image.width_px, image.channels
 
 
 def _steps_per_epoch(request: TrainRequest) -> int:
     num_examples = chain.count_examples(request.train_files)
-    batch_size = request.training.global_batch_size
-    if batch_size > num_examples:
-        raise ValueError(
-            "`training.global_batch_size` must not be larger than the train split. "
-            f"Received: global_batch_size={batch_size}, num_examples={num_examples}."
-        )
-    return num_examples // batch_size
+    chain.check_batch_size(request.training.global_batch_size, num_rows=num_examples)
+    return num_examples // request.training.global_batch_size
 
 
-def _build_step(
-    request: TrainRequest,
-    distribution: tf.distribute.Strategy,
-    loss_function: step.LossFunction,
-    steps_per_epoch: int,
-) -> step.TrainStep:
-    """Builds all that has variables; call it in the scopes of strategy and policy."""
-    training = request.training
-    image = request.data.image
-    model = registry.build_model(
-        request.model,
-        image_shape=(image.height_px, image.width_px, image.channels),
-        num_classes=len(request.data.label.class_names),
-    )
-    rate = schedule.make_schedule(
-        training.schedule,
-        peak=training.optimizer.learning_rate,
-        total_steps=steps_per_epoch * training.num_epochs,
-    )
-    is_float16 = keras.config.dtype_policy().name == "mixed_float16"
-    return step.TrainStep(
-        model,
-        optimizer.make_optimizer(training.optimizer, rate, variables=model.trainable_variables),
-        loss_function,
-        strategy=distribution,
-        global_batch_size=training.global_batch_size,
-        seed=request.seed,
-        global_clipnorm=training.optimizer.global_clipnorm or None,
-        scale=loss_scale.DynamicLossScale() if is_float16 else None,
-    )
-
-
-def _train_dataset(request: TrainRequest) -> tf.data.Dataset:
+def _train_dataset(request: TrainRequest, start_step: int) -> tf.data.Dataset:
     return chain.train_dataset(
         request.train_files,
         image=request.data.image,
         input_config=request.input,
         global_batch_size=request.training.global_batch_size,
         seed=request.seed,
+        start_step=start_step,
     )
 
 

@@ -23,6 +23,7 @@ from components.trainer import (
     optimizer,
     precision,
     schedule,
+    seeds,
     step,
     strategy,
 )
@@ -44,20 +45,27 @@ CASES = {
     "accumulation": {"optimizer": _SGD, "accumulation_steps": 4},
     "batch_norm": {"optimizer": _SLOW_SGD, "norm": True},
     "batch_norm_accumulation": {"optimizer": _SLOW_SGD, "norm": True, "accumulation_steps": 4},
+    "ema": {"optimizer": _ADAMW, "ema_momentum": 0.9},
     "label_smoothing": {"optimizer": _SGD, "label_smoothing": 0.2},
     "weights": {"optimizer": _SGD, "weighted": True},
     "schedule_loop": {"optimizer": _ADAMW, "steps_per_execution": 8, "schedule": "one_cycle"},
     "mixed_float16": {"optimizer": _ADAMW, "precision": "mixed_float16"},
+    # An example that only the last replica sees overflows.
+    "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
 }
+# Enough for two real processes: every kind of collective, in a loop on the device.
+MULTI_WORKER_CASES = ("adamw_decay_clip", "batch_norm_accumulation", "ema", "float16_overflow")
 
 
-def batches(*, weighted):
+def batches(*, weighted, bad_example=None):
     """The same batches in the same order for any number of replicas."""
     generator = np.random.default_rng(5)
     size = NUM_STEPS * BATCH_SIZE
     labels_N = generator.integers(0, NUM_CLASSES, size)
     images_NHWC = generator.normal(128, 40, (size, 4, 4, 2)).astype("float32")
     images_NHWC[:, 0, 0, 0] += 60.0 * labels_N
+    if bad_example is not None:
+        images_NHWC[bad_example] = np.inf
     arrays = (images_NHWC, labels_N)
     if weighted:
         arrays += (generator.uniform(0, 2, size).astype("float32"),)
@@ -96,28 +104,56 @@ def train(case, distribution):
             optimizer.make_optimizer(settings, rate, variables=model.trainable_variables),
             loss_function,
             strategy=distribution,
-            global_batch_size=BATCH_SIZE,
-            seed=SEED,
-            accumulation_steps=case.get("accumulation_steps", 1),
-            global_clipnorm=settings.global_clipnorm,
+            options=step.StepOptions(
+                global_batch_size=BATCH_SIZE,
+                seed=SEED,
+                accumulation_steps=case.get("accumulation_steps", 1),
+                global_clipnorm=settings.global_clipnorm,
+                ema_momentum=case.get("ema_momentum"),
+            ),
             scale=loss_scale.DynamicLossScale() if "precision" in case else None,
         )
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
-    dataset = batches(weighted=case.get("weighted", False)).with_options(options)
+    dataset = batches(
+        weighted=case.get("weighted", False), bad_example=case.get("bad_example")
+    ).with_options(options)
     iterator = iter(distribution.experimental_distribute_dataset(dataset))
     in_one_call = case.get("steps_per_execution", 4)
     for done in range(0, NUM_STEPS, in_one_call):
-        totals = train_step.run(iterator, min(in_one_call, NUM_STEPS - done))
+        report = train_step.run(iterator, min(in_one_call, NUM_STEPS - done))
+    if train_step.average is not None:
+        train_step.average.copy_to_model(distribution)
     evaluate = evaluation.make_evaluate(model, loss_function, strategy=distribution)
     # Seven batches of 30 examples, of which the last is mostly padding.
     weighted = batches(weighted=True).unbatch().take(182)
     padded = weighted.padded_batch(32, padded_shapes=((4, 4, 2), (), ())).with_options(options)
     measured = evaluate(distribution.experimental_distribute_dataset(padded))
     result = {f"weight{i}": value for i, value in enumerate(model.get_weights())}
-    result.update({f"total_{name}": np.float64(value) for name, value in totals.items()})
+    result.update({f"total_{name}": np.float64(value) for name, value in report.totals.items()})
     result.update({f"measured_{name}": np.float64(value) for name, value in measured.items()})
+    result["num_updates"] = np.array(train_step.optimizer.iterations.numpy())
+    if train_step.scale is not None:
+        result["loss_scale"] = train_step.scale.scale.numpy()
+    result["dropout_masks"] = _dropout_masks(distribution)
     return result
+
+
+def _dropout_masks(distribution):
+    """Returns the mask of each local replica in step 3 (R, 64)."""
+    with distribution.scope():
+        inputs = keras.Input((64,))
+        model = keras.Model(inputs, keras.layers.Dropout(0.5)(inputs))
+        layer_seeds = seeds.LayerSeeds(model, seed=SEED)
+
+    @tf.function
+    def mask():
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        layer_seeds.set(step=tf.constant(3, tf.int64), replica=replica)
+        return model(tf.ones((1, 64)), training=True)
+
+    masks = distribution.run(mask)
+    return np.concatenate(distribution.experimental_local_results(masks))
 
 
 def main(num_replicas, output, names):

@@ -12,7 +12,7 @@ def _variables():
     ]
 
 
-@pytest.mark.parametrize("name", ["adamw", "sgd"])
+@pytest.mark.parametrize("name", ["adamw", "sgd", "adafactor", "lion", "muon"])
 def test_decay_shrinks_matrices_and_skips_vectors(name):
     kernel, gamma = _variables()
     settings = config.OptimizerConfig(name=name, learning_rate=0.5, weight_decay=0.1)
