@@ -1,5 +1,6 @@
 """Turns pydantic's validation errors into one sentence per fault: key, expected, received, cure."""
 
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,9 @@ import pydantic
 from pydantic_core import ErrorDetails
 
 from pipeline import config_keys, toml_text
+
+# What pydantic appends to the location of a wrong key of a dict.
+_DICT_KEY = "[key]"
 
 
 class ConfigError(ValueError):
@@ -47,7 +51,9 @@ def parse(
         return config_class.from_dict(values)  # type: ignore[attr-defined]
     except pydantic.ValidationError as error:
         details = _without_echoes(error.errors(include_url=False))
-        raise ConfigError(subject, [_sentence(config_class, item) for item in details]) from None
+        # A value that fits no alternative of a union is one fault, told once per alternative.
+        sentences = dict.fromkeys(_sentence(config_class, item) for item in details)
+        raise ConfigError(subject, list(sentences)) from None
 
 
 def _without_echoes(details: list[ErrorDetails]) -> list[ErrorDetails]:
@@ -82,6 +88,8 @@ def _foreign_values(item: Any, key: str) -> list[str]:
 
 def _sentence(config_class: type[pydantic.BaseModel], detail: ErrorDetails) -> str:
     kind = detail["type"]
+    if detail["loc"][-1:] == (_DICT_KEY,):
+        return _wrong_dict_key(config_class, detail)
     slot = config_keys.find(config_class, detail["loc"])
     if kind == "extra_forbidden":
         received = f"Received: {slot.key} = {_shown(detail['input'])}."
@@ -125,6 +133,18 @@ def _owners(config_class: type[pydantic.BaseModel], location: tuple[int | str, .
     return f"{union.key}.{tag_key} = {' or '.join(toml_text.value(tag) for tag in owners)}"
 
 
+def _wrong_dict_key(config_class: type[pydantic.BaseModel], detail: ErrorDetails) -> str:
+    table = config_keys.find(config_class, detail["loc"][:-2])
+    valid = config_keys.choices(typing.get_args(table.annotation)[0])
+    received = detail["input"]
+    near = config_keys.nearest(str(received), valid)
+    hint = f" Did you mean {near}?" if near else ""
+    return (
+        f"Unknown key {table.key}.{received}.{hint} "
+        f"Valid keys of [{table.key}]: {', '.join(valid)}."
+    )
+
+
 def _wrong_tag(slot: config_keys.Slot, detail: ErrorDetails) -> str:
     valid = list(config_keys.members(slot.annotation))
     tag = detail["ctx"]["discriminator"].strip("'")
@@ -145,10 +165,10 @@ def _expected(slot: config_keys.Slot) -> str:
 
 
 def _cure(slot: config_keys.Slot, received: Any) -> str:
-    valid = config_keys.choices(slot.annotation, slot.constraints)
-    if valid:
-        return _nearest_choice(received, valid)
     expected = _expected(slot)
+    valid = config_keys.choices(slot.annotation, slot.constraints)
+    if valid and (isinstance(received, str) or expected == config_keys.choices_text(valid)):
+        return _nearest_choice(received, valid)
     if expected.startswith("a list"):
         if isinstance(received, list):
             return " Add more of them."
@@ -156,7 +176,7 @@ def _cure(slot: config_keys.Slot, received: Any) -> str:
     if expected.startswith("a table"):
         return f" Write it as a table, under the heading [{slot.key}]."
     if expected.startswith("a text"):
-        return " Put it in quotes."
+        return " Write more." if isinstance(received, str) else " Put it in quotes."
     if isinstance(received, str):
         return " Write the value without quotes."
     return " Choose such a value."
@@ -167,7 +187,7 @@ def _nearest_choice(received: Any, valid: Any) -> str:
     matching = [item for item in valid if str(item) == near]
     if matching:
         return f" Did you mean {toml_text.value(matching[0])}?"
-    return " Choose one of these." if len(valid) > 1 else " Nothing else is known."
+    return " Choose one of these." if len(valid) > 1 else ""
 
 
 def _shown(received: Any) -> str:

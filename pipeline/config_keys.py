@@ -55,6 +55,8 @@ def find(config_class: ConfigClass, location: Sequence[str | int]) -> Slot:
 def describe(annotation: Any, constraints: Sequence[Any] = ()) -> str:
     """Says what a key accepts, such as `a whole number greater than 0`."""
     annotation, constraints = _unwrap(annotation, constraints)
+    if alternatives := _alternatives(annotation):
+        return " or ".join(describe(alternative) for alternative in alternatives)
     if typing.get_origin(annotation) is Literal:
         return choices_text(choices(annotation))
     if typing.get_origin(annotation) is tuple:
@@ -65,11 +67,11 @@ def describe(annotation: Any, constraints: Sequence[Any] = ()) -> str:
 
 
 def choices(annotation: Any, constraints: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """The valid values of a key with a fixed choice; empty for any other key."""
+    """The values that a key accepts by name; empty for a key without such values."""
     annotation, _ = _unwrap(annotation, constraints)
     if typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
-    return ()
+    return tuple(item for inner in _alternatives(annotation) for item in choices(inner))
 
 
 def choices_text(valid: Sequence[Any]) -> str:
@@ -141,6 +143,11 @@ def _step(slot: Slot, part: str | int) -> Slot:
     if not _is_config(annotation) and part in (union := members(annotation)):
         # The location names the union's chosen member; the key does not.
         return Slot(slot.key, union[part], (), slot.section)
+    if _alternatives(annotation):
+        # The location names the alternative that did not fit.
+        return slot
+    if typing.get_origin(annotation) is dict:
+        return Slot(f"{slot.key}.{part}", typing.get_args(annotation)[1], (), slot.section)
     key = f"{slot.key}.{part}" if slot.key else str(part)
     if not _is_config(annotation):
         return Slot(key, None, (), None)
@@ -167,6 +174,13 @@ def _unwrap(annotation: Any, constraints: Sequence[Any]) -> tuple[Any, tuple[Any
         return annotation, tuple(found)
 
 
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The types of a union of plain values, such as a number or "auto"; empty for other types."""
+    if typing.get_origin(annotation) not in (types.UnionType, typing.Union) or tag_key(annotation):
+        return ()
+    return tuple(arg for arg in typing.get_args(annotation) if arg is not type(None))
+
+
 def _describe_list(item: Any, constraints: Sequence[Any]) -> str:
     item, item_constraints = _unwrap(item, ())
     noun = _NOUNS[item][1] if item in _NOUNS else "tables"
@@ -181,6 +195,11 @@ def _bounds_text(constraints: Sequence[Any]) -> str:
         for extra in constraints
         for kind, attribute, words in _BOUNDS
         if isinstance(extra, kind)
+    ]
+    texts += [
+        f"of at least {extra.min_length} characters"
+        for extra in constraints
+        if isinstance(extra, annotated_types.MinLen)
     ]
     return f" {' and '.join(texts)}" if texts else ""
 

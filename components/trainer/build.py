@@ -97,7 +97,7 @@ def build(
             global_batch_size=training.global_batch_size,
             seed=seed,
             accumulation_steps=training.accumulation_steps,
-            global_clipnorm=training.optimizer.global_clipnorm,
+            global_clipnorm=training.optimizer.global_clipnorm or None,
             ema_momentum=training.ema_momentum,
         ),
         scale=loss_scale.DynamicLossScale() if is_float16 else None,

@@ -19,7 +19,8 @@ class OptimizerConfig(StrictConfig):
     weight_decay: Annotated[float, pydantic.Field(ge=0.0)] = 1e-4
     # Of sgd alone, 0.9 if unset; with Nesterov's correction where it is above 0.
     momentum: Share | None = None
-    global_clipnorm: Annotated[float, pydantic.Field(gt=0.0)] | None = 1.0
+    # Largest norm of all gradients together; 0 does not clip, since TOML cannot say none.
+    global_clipnorm: Annotated[float, pydantic.Field(ge=0.0)] = 1.0
     # The batch size that the learning rate was found with; it then grows linearly with the batch.
     scale_with_batch: PositiveInt | None = None
 

@@ -78,7 +78,12 @@ def test_a_run_config_survives_being_plain_data(run_config):
             "max_translation_px must be less than the image's shorter side",
         ),
         ("evaluation.min_class_accuracy=0.95", "min_class_accuracy must not exceed min_accuracy"),
-        ("training.optimizer.momentum=0.5", 'momentum belongs to name = "sgd" only'),
+        (
+            "training.optimizer.momentum=0.5",
+            "`momentum` has an effect with the optimizer sgd alone",
+        ),
+        ("training.early_stopping={ patience_epochs = 20 }", "it can never stop"),
+        ("training.schedule.plateau={}", "it needs name='reduce_on_plateau'"),
         (
             'model={architecture = "cnn", stage_channels = [8, 8, 8, 8]}',
             "model.stage_channels has 4 stages, .* at least 16 px. Received: data.image = 8 x 8 px",

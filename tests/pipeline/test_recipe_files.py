@@ -88,6 +88,22 @@ def _fault(name, *set_values):
         ),
         ("model.hidden_units=[]", "Received: model.hidden_units = []. Add more of them."),
         (
+            "training.steps_per_execution=auot",
+            'training.steps_per_execution must be a whole number greater than 0 or "auto". '
+            'Received: training.steps_per_execution = "auot". Did you mean "auto"?',
+        ),
+        ("training.jit_compile=3", 'training.jit_compile must be true or false or "auto".'),
+        (
+            "data_guard.accept.shortcuts='it is known'",
+            "Unknown key data_guard.accept.shortcuts. Did you mean shortcut? Valid keys of "
+            "[data_guard.accept]: exact_duplicates,",
+        ),
+        (
+            "data_guard.accept.shortcut=known",
+            "data_guard.accept.shortcut must be a text in quotes of at least 10 characters. "
+            'Received: data_guard.accept.shortcut = "known". Write more.',
+        ),
+        (
             "input.augment.horizontal_flip=yes",
             "input.augment.horizontal_flip must be true or false. "
             'Received: input.augment.horizontal_flip = "yes". Write the value without quotes.',
@@ -116,6 +132,10 @@ def test_a_fault_names_key_value_and_cure(set_value, sentence):
 def test_an_invalid_list_item_is_one_fault():
     fault = _fault("digits", "data.label.class_names=['a', 3]")
     assert fault.count("Received") == 1
+
+
+def test_a_value_that_fits_no_alternative_is_one_fault():
+    assert _fault("digits", "training.steps_per_execution=-1").count("Received") == 1
 
 
 def test_every_fault_is_listed_at_once():

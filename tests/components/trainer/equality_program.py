@@ -35,7 +35,7 @@ NUM_CLASSES = 5
 SEED = 11
 
 _ADAMW = {"name": "adamw", "learning_rate": 3e-3, "weight_decay": 0.05, "global_clipnorm": 0.05}
-_SGD = {"name": "sgd", "learning_rate": 0.05, "weight_decay": 0.0, "global_clipnorm": None}
+_SGD = {"name": "sgd", "learning_rate": 0.05, "weight_decay": 0.0, "global_clipnorm": 0.0}
 # Dividing by a standard deviation of 0.1 enlarges rounding errors as it does gradients.
 _SLOW_SGD = {**_SGD, "learning_rate": 0.01}
 
@@ -108,7 +108,7 @@ def train(case, distribution):
                 global_batch_size=BATCH_SIZE,
                 seed=SEED,
                 accumulation_steps=case.get("accumulation_steps", 1),
-                global_clipnorm=settings.global_clipnorm,
+                global_clipnorm=settings.global_clipnorm or None,
                 ema_momentum=case.get("ema_momentum"),
             ),
             scale=loss_scale.DynamicLossScale() if "precision" in case else None,
