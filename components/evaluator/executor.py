@@ -3,22 +3,29 @@
 Legend: K classes.
 """
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import tensorflow as tf
 import tensorflow_model_analysis as tfma
 from tensorflow_model_analysis.proto import metrics_for_slice_pb2, validation_result_pb2
 from tfx import types
+from tfx.components.evaluator import constants
 from tfx.components.evaluator import executor as evaluator
 from tfx.types import artifact_utils
+from tfx.utils import io_utils, json_utils, path_utils, proto_utils
 
-from components.evaluator import outcome
+from components.evaluator import folded, outcome
 
 Metrics = dict[str, float]
 
 
 class Executor(evaluator.Executor):
-    """TFX's Evaluator, whose result also lies in `outcome.json` in the `evaluation` artifact."""
+    """TFX's Evaluator, in this process unless a Beam runner is named; see `folded`.
+
+    What it finds also lies in `outcome.json` in the `evaluation` artifact.
+    """
 
     def Do(  # noqa: N802
         self,
@@ -27,10 +34,61 @@ class Executor(evaluator.Executor):
         exec_properties: dict[str, Any],
     ) -> None:
         """Evaluates, blesses or does not, and writes the outcome."""
-        super().Do(input_dict, output_dict, exec_properties)
+        if any(argument.startswith("--runner") for argument in self._beam_pipeline_args):
+            super().Do(input_dict, output_dict, exec_properties)
+        else:
+            _evaluate_here(input_dict, output_dict, exec_properties)
         uri = artifact_utils.get_single_uri(output_dict["evaluation"])
-        has_baseline = bool(input_dict.get("baseline_model"))
-        outcome.write(read_outcome(uri, has_baseline=has_baseline), uri)
+        found = read_outcome(uri, has_baseline=bool(input_dict.get("baseline_model")))
+        outcome.write(found, uri)
+
+
+def _evaluate_here(
+    input_dict: dict[str, list[types.Artifact]],
+    output_dict: dict[str, list[types.Artifact]],
+    exec_properties: dict[str, Any],
+) -> None:
+    model = artifact_utils.get_single_instance(input_dict["model"])
+    baselines = input_dict.get("baseline_model") or []
+    eval_config = tfma.EvalConfig()
+    proto_utils.json_to_proto(exec_properties["eval_config"], eval_config)
+    # A threshold on the change against a baseline is left out where there is none.
+    eval_config = tfma.utils.update_eval_config_with_defaults(
+        eval_config, has_baseline=bool(baselines), rubber_stamp=True
+    )
+    tfma.utils.verify_eval_config(eval_config)
+    model_dirs = {
+        spec.name: path_utils.serving_model_path((baselines[0] if spec.is_baseline else model).uri)
+        for spec in eval_config.model_specs
+    }
+    files = [
+        file
+        for split in json_utils.loads(exec_properties["example_splits"])
+        for file in tf.io.gfile.glob(
+            posixpath.join(artifact_utils.get_split_uri(input_dict["examples"], split), "*")
+        )
+    ]
+    uri = artifact_utils.get_single_uri(output_dict["evaluation"])
+    folded.evaluate(eval_config, model_dirs, files, uri)
+    blessing = artifact_utils.get_single_instance(output_dict["blessing"])
+    _bless(blessing, model, baselines, is_good=tfma.load_validation_result(uri).validation_ok)
+
+
+def _bless(
+    blessing: types.Artifact,
+    model: types.Artifact,
+    baselines: list[types.Artifact],
+    *,
+    is_good: bool,
+) -> None:
+    """Leaves the marks of TFX's Evaluator, by which its Resolver finds the latest blessed model."""
+    named = [("current_model", model), *(("baseline_model", baseline) for baseline in baselines)]
+    for name, artifact in named:
+        blessing.set_string_custom_property(name, artifact.uri)
+        blessing.set_int_custom_property(f"{name}_id", artifact.id)
+    blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_BLESSED_KEY, int(is_good))
+    file_name = constants.BLESSED_FILE_NAME if is_good else constants.NOT_BLESSED_FILE_NAME
+    io_utils.write_string_file(posixpath.join(blessing.uri, file_name), "")
 
 
 def read_outcome(uri: str, *, has_baseline: bool) -> outcome.EvaluationOutcome:

@@ -1,0 +1,191 @@
+"""Evaluates with TensorFlow Model Analysis in this process, without a Beam graph.
+
+TFMA describes each metric as a combiner and computes it with Beam, whose graph takes seconds to
+build and to run however few the examples are. Here the same combiners are fed one example after
+another, each by the class it belongs to, and merged for the whole; TFMA's own code then checks the
+thresholds and writes its files.
+
+Legend: B batch, K classes.
+"""
+
+import pathlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_model_analysis as tfma
+from google.protobuf import json_format, message
+from tensorflow_model_analysis.evaluators import metrics_validator
+from tensorflow_model_analysis.metrics import metric_specs, metric_types, metric_util
+from tensorflow_model_analysis.proto import config_pb2
+from tensorflow_model_analysis.utils import model_util
+from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
+
+Metrics = dict[metric_types.MetricKey, Any]
+# As TFMA keys slices: () for all examples, (("label", 3),) for one class.
+SliceKey = tuple[tuple[str, int], ...]
+
+_ROWS_PER_BATCH = 512
+
+
+def evaluate(
+    eval_config: tfma.EvalConfig,
+    model_dirs: Mapping[str, str],
+    example_files: Iterable[str],
+    output_dir: str,
+) -> None:
+    """Evaluates models and writes what TFMA's `load_*` functions read.
+
+    Args:
+        eval_config: Complete, as after `update_eval_config_with_defaults`; its slices are all
+            examples and the values of the label.
+        model_dirs: Name in `eval_config.model_specs` -> folder of the SavedModel.
+        example_files: TFRecord files of tf.Examples.
+        output_dir: A local folder, which must exist.
+    """
+    label_key = eval_config.model_specs[0].label_key
+    fold = _Fold(eval_config)
+    models = [_Model(spec, model_dirs[spec.name]) for spec in eval_config.model_specs]
+    for examples_B in _batches(example_files):
+        labels_B = _labels(examples_B, label_key)
+        predictions = {model.name: model.predict(examples_B) for model in models}
+        for row, label in enumerate(labels_B):
+            fold.add(int(label), {name: values[row] for name, values in predictions.items()})
+    _write(fold.results(label_key), eval_config, model_dirs, pathlib.Path(output_dir))
+
+
+class _Model:
+    """One SavedModel behind the signature that its ModelSpec names."""
+
+    def __init__(self, spec: config_pb2.ModelSpec, model_dir: str):
+        self.name = spec.name
+        self._loaded = tf.saved_model.load(model_dir)
+        self._signature = self._loaded.signatures[spec.signature_name]
+        (self._input_name,) = self._signature.structured_input_signature[1]
+        self._prediction_key = spec.prediction_key
+
+    def predict(self, examples_B: tf.Tensor) -> np.ndarray:
+        """Returns the predictions (B, K) for serialized examples (B,)."""
+        return self._signature(**{self._input_name: examples_B})[self._prediction_key].numpy()
+
+
+class _Fold:
+    """The state of every metric, for each class."""
+
+    def __init__(self, eval_config: tfma.EvalConfig):
+        specs = list(eval_config.metrics_specs)
+        # A derived metric brings copies of the computations that it needs.
+        computations = dict.fromkeys(metric_specs.to_computations(specs, eval_config=eval_config))
+        self._combined = _of_type(computations, metric_types.MetricComputation)
+        self._derived = _of_type(computations, metric_types.DerivedMetricComputation)
+        self._names = [spec.name for spec in eval_config.model_specs]
+        baseline = model_util.get_baseline_model_spec(eval_config)
+        self._baseline_name = baseline.name if baseline else None
+        self._states: dict[int, list[Any]] = {}
+        for computation in self._combined:
+            computation.combiner.setup()
+
+    def add(self, label: int, predictions: Mapping[str, np.ndarray]) -> None:
+        """Adds one example: its label, and model name -> prediction (K,)."""
+        states = self._states.get(label)
+        if states is None:
+            states = [computation.combiner.create_accumulator() for computation in self._combined]
+        inputs = self._inputs(label, predictions)
+        self._states[label] = [
+            computation.combiner.add_input(state, inputs)
+            for computation, state in zip(self._combined, states, strict=True)
+        ]
+
+    def results(self, label_key: str) -> dict[SliceKey, Metrics]:
+        """Returns the metrics of each slice; call it once, after the last example."""
+        by_slice: dict[SliceKey, Metrics] = {
+            ((label_key, label),): self._metrics(states)
+            for label, states in sorted(self._states.items())
+        }
+        merged = [
+            computation.combiner.merge_accumulators(list(states))
+            for computation, states in zip(
+                self._combined, zip(*self._states.values(), strict=True), strict=True
+            )
+        ]
+        return {(): self._metrics(merged), **by_slice}
+
+    def _inputs(
+        self, label: int, predictions: Mapping[str, np.ndarray]
+    ) -> metric_types.StandardMetricInputs:
+        labels_1 = np.array([label])
+        if len(self._names) == 1:
+            (prediction_K,) = predictions.values()
+            extracts = {tfma.LABELS_KEY: labels_1, tfma.PREDICTIONS_KEY: prediction_K}
+        else:
+            extracts = {
+                tfma.LABELS_KEY: dict.fromkeys(self._names, labels_1),
+                tfma.PREDICTIONS_KEY: dict(predictions),
+            }
+        return metric_util.to_standard_metric_inputs(extracts)
+
+    def _metrics(self, states: Iterable[Any]) -> Metrics:
+        metrics: Metrics = {}
+        for computation, state in zip(self._combined, states, strict=True):
+            metrics.update(computation.combiner.extract_output(state))
+        for computation in self._derived:
+            metrics.update(computation.result(metrics))
+        metrics |= self._differences(metrics)
+        # TFMA's own intermediate results.
+        return {key: value for key, value in metrics.items() if not key.name.startswith("_")}
+
+    def _differences(self, metrics: Metrics) -> Metrics:
+        """Returns candidate minus baseline for each metric that is a number."""
+        if self._baseline_name is None:
+            return {}
+        differences = {}
+        for key, value in metrics.items():
+            baseline_key = key.make_baseline_key(self._baseline_name)
+            is_number = isinstance(value, int | float | np.number | np.ndarray)
+            if key.model_name != self._baseline_name and is_number and baseline_key in metrics:
+                differences[key.make_diff_key()] = value - metrics[baseline_key]
+        return differences
+
+
+def _of_type(computations: Iterable[Any], kind: type) -> list[Any]:
+    return [computation for computation in computations if isinstance(computation, kind)]
+
+
+def _batches(files: Iterable[str]) -> Iterator[tf.Tensor]:
+    yield from tf.data.TFRecordDataset(sorted(files)).batch(_ROWS_PER_BATCH).prefetch(1)
+
+
+def _labels(examples_B: tf.Tensor, label_key: str) -> np.ndarray:
+    features = {label_key: tf.io.FixedLenFeature((), tf.int64)}
+    return tf.io.parse_example(examples_B, features)[label_key].numpy()
+
+
+def _write(
+    results: Mapping[SliceKey, Metrics],
+    eval_config: tfma.EvalConfig,
+    model_dirs: Mapping[str, str],
+    folder: pathlib.Path,
+) -> None:
+    metrics, plots, validation = [], [], writer.CombineValidations(eval_config)
+    found = validation.create_accumulator()
+    for slice_key, values in results.items():
+        plots_only = {k: v for k, v in values.items() if isinstance(k, metric_types.PlotKey)}
+        metrics_only = {k: v for k, v in values.items() if k not in plots_only}
+        metrics.append(writer.convert_slice_metrics_to_proto((slice_key, metrics_only), []))
+        plots.append(writer.convert_slice_plots_to_proto((slice_key, plots_only), []))
+        checked = metrics_validator.validate_metrics((slice_key, metrics_only), eval_config)
+        found = validation.add_input(found, checked)
+    _write_records(folder / "metrics-00000-of-00001.tfrecord", metrics)
+    _write_records(folder / "plots-00000-of-00001.tfrecord", plots)
+    _write_records(folder / "validations.tfrecord", [validation.extract_output(found)])
+    run = config_pb2.EvalRun(
+        eval_config=eval_config, version=tfma.__version__, model_locations=dict(model_dirs)
+    )
+    (folder / "eval_config.json").write_text(json_format.MessageToJson(run))
+
+
+def _write_records(path: pathlib.Path, records: Iterable[message.Message]) -> None:
+    with tf.io.TFRecordWriter(str(path)) as file:
+        for record in records:
+            file.write(record.SerializeToString())
