@@ -117,7 +117,10 @@ class _Fold:
         labels_1 = np.array([label])
         if len(self._names) == 1:
             (prediction_K,) = predictions.values()
-            extracts = {tfma.LABELS_KEY: labels_1, tfma.PREDICTIONS_KEY: prediction_K}
+            extracts: dict[str, Any] = {
+                tfma.LABELS_KEY: labels_1,
+                tfma.PREDICTIONS_KEY: prediction_K,
+            }
         else:
             extracts = {
                 tfma.LABELS_KEY: dict.fromkeys(self._names, labels_1),

@@ -26,7 +26,6 @@ class _Progress:
     def started(self, node_id: str) -> None:
         self.step = node_id
         progress.report("step_started", step=node_id)
-        overlap.before_step(node_id)
 
     def finished(
         self, node_id: str, *, execution_id: int | None, seconds: float, cached: bool
@@ -56,6 +55,7 @@ def run_request(request_json: bytes) -> None:
         fingerprints=asked.digests(),
         enable_cache=not asked.force,
     )
+    progress.listen(overlap.on_event)
     seen = _Progress()
     try:
         local.LocalRunner(seen).run(pipeline)

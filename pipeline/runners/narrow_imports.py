@@ -61,7 +61,7 @@ class _LateModule(types.ModuleType):
     """A module whose code has not run; afterwards its class is plain `ModuleType`."""
 
     def __getattr__(self, name: str) -> Any:
-        early_names = self.__spec__.loader.early_names
+        early_names = vars(self)["__loader__"].early_names
         if name in early_names:
             return getattr(importlib.import_module(early_names[name]), name)
         # `inspect` and the like probe every module in `sys.modules` for dunder names.

@@ -39,6 +39,9 @@ def read(
         connection: The store.
         execution_ids: Node id -> its execution.
     """
+    if not execution_ids:
+        # The store may not even be there.
+        return Results()
     with metadata.Metadata(connection) as store:
         evaluation = _output(store, execution_ids.get("evaluator"), "evaluation")
         report = _output(store, execution_ids.get("report"), "report")
