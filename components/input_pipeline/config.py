@@ -6,12 +6,24 @@ import pydantic
 
 from models.base_config import StrictConfig
 
+Fraction = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
+
 
 class AugmentConfig(StrictConfig):
     """Random changes to training images; each is off by default."""
 
     horizontal_flip: bool = False
+    vertical_flip: bool = False
     max_translation_px: Annotated[int, pydantic.Field(ge=0)] = 0
+    max_rotation_degrees: Annotated[float, pydantic.Field(ge=0.0, le=180.0)] = 0.0
+    # A part of the image with at least this share of its area is enlarged to the whole; 1 is off.
+    min_crop_area: Annotated[float, pydantic.Field(gt=0.0, le=1.0)] = 1.0
+    # Largest change: of brightness as a share of 255, of contrast and saturation as a factor - 1.
+    brightness: Fraction = 0.0
+    contrast: Fraction = 0.0
+    saturation: Fraction = 0.0
+    # Probability that a rectangle of the image is replaced by noise.
+    erasing_probability: Annotated[float, pydantic.Field(ge=0.0, le=1.0)] = 0.0
 
 
 class InputConfig(StrictConfig):

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Write the pipeline as YAML for Kubeflow or Vertex AI.",
     ),
     "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
+    "data": ("pipeline.cli.data", "Look at the data of a recipe."),
     "doctor": ("pipeline.cli.doctor", "Check the environment and the machine."),
     "test": ("pipeline.cli.test", "Run Kerasline's own tests."),
 }

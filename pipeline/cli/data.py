@@ -1,0 +1,65 @@
+"""`kerasline data`: looks at the data of a recipe."""
+
+import pathlib
+
+import click
+
+from pipeline.cli import group, options
+
+_NUM_EXAMPLES = 8
+
+
+@click.group("data", short_help="Look at the data of a recipe.")
+def command() -> None:
+    """Look at the data of a recipe.
+
+    \b
+    Example:
+      kerasline data preview fashion_mnist
+    """
+
+
+@command.command("preview")
+@options.recipe
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=pathlib.Path),
+    help="The PNG file to write; NAME_preview.png by default.",
+)
+def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path | None) -> None:
+    """Draw training images as they are, and as each augmentation of the recipe changes them.
+
+    \b
+    Example:
+      kerasline data preview fashion_mnist --set input.augment.max_rotation_degrees=15.0
+    """
+    recipe = options.load_recipe(recipe_name, set_values)
+    target = output or pathlib.Path(f"{recipe.name}_preview.png")
+    # Imported here, because the help must not wait for TensorFlow.
+    from components.ingest import cache_location, errors, ingest
+    from components.input_pipeline import chain
+    from components.input_pipeline import preview as sheets
+    from components.input_pipeline.config import InputConfig
+
+    try:
+        dataset = ingest.ingest(recipe.data, seed=recipe.seed, cache_dir=cache_location.cache_dir())
+    except errors.DataError as error:
+        raise group.BadInputError(str(error)) from None
+    shards = [str(dataset.path / shard.path) for shard in dataset.manifest.splits["train"].shards]
+    num_examples = min(_NUM_EXAMPLES, chain.count_examples(shards))
+    batches = chain.train_dataset(
+        shards,
+        image=recipe.data.image,
+        input_config=InputConfig(cache="none"),
+        global_batch_size=num_examples,
+        seed=recipe.seed,
+        num_steps=1,
+    )
+    images_BHWC, _ = next(batches.as_numpy_iterator())
+    sheet = sheets.draw_sheet(images_BHWC, recipe.input.augment, seed=recipe.seed)
+    try:
+        sheet.save(target, "PNG")
+    except OSError as error:
+        raise group.BadInputError(f"{target} cannot be written: {error.strerror}.") from None
+    click.echo(f"{num_examples} training images -> {target}")

@@ -1,0 +1,30 @@
+import click.testing
+import PIL.Image
+import pytest
+
+from pipeline.cli import data
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs `kerasline data preview digits` in an empty folder with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    runner = click.testing.CliRunner()
+    return lambda *arguments: runner.invoke(data.command, ["preview", "digits", *arguments])
+
+
+def test_preview_writes_a_row_for_the_images_and_one_for_each_setting(run, tmp_path):
+    result = run("--set", "input.augment.max_rotation_degrees=15.0", "-o", "sheet.png")
+    assert (result.exit_code, result.output) == (0, "8 training images -> sheet.png\n")
+    assert PIL.Image.open(tmp_path / "sheet.png").size == (4 + 8 * 100, 2 * 116)
+
+
+def test_file_that_cannot_be_written_is_bad_input(run):
+    result = run("-o", "none/sheet.png")
+    assert result.exit_code == 2 and "cannot be written: No such file" in result.output
+
+
+def test_source_that_cannot_be_used_is_bad_input(run):
+    result = run("--set", "data.splits.test_share=0.0001")
+    assert result.exit_code == 2 and "Expected examples" in result.output
