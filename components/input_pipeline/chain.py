@@ -18,6 +18,8 @@ from components.input_pipeline import augment, examples, order, shard_index
 from components.input_pipeline.config import AugmentConfig, InputConfig
 
 _PREFETCH_BATCHES = 4
+# Of float32 pixels; a core's second-level cache holds as much.
+_PART_BYTES = 512 << 10
 _SEED_LIMIT = 1 << 62
 
 
@@ -52,35 +54,60 @@ def train_dataset(
     """
     source = examples.open_examples(shards, image, cache=input_config.cache)
     check_batch_size(global_batch_size, num_rows=source.num_rows)
-    stop = np.iinfo(np.int64).max if num_steps is None else start_step + num_steps
-    steps = tf.data.Dataset.range(start_step, stop)
+    is_augmented = input_config.augment != AugmentConfig()
+    part_size = _part_size(global_batch_size, image) if is_augmented else global_batch_size
+    num_parts = global_batch_size // part_size
+    stop = np.iinfo(np.int64).max
+    if num_steps is not None:
+        stop = (start_step + num_steps) * num_parts
+    # A step's parts are numbered on from those of the steps before, so that their examples follow.
+    parts = tf.data.Dataset.range(start_step * num_parts, stop)
     folded_seed = seed % _SEED_LIMIT
-    indices = steps.map(
-        lambda step: order.example_indices(
-            step,
-            global_batch_size=global_batch_size,
-            num_rows=source.num_rows,
-            seed=folded_seed,
+    indices = parts.map(
+        lambda part: order.example_indices(
+            part, global_batch_size=part_size, num_rows=source.num_rows, seed=folded_seed
         ),
     )
-    batches = source.batches(indices, batch_size=global_batch_size)
-    if input_config.augment != AugmentConfig():
-        batches = _augment(steps, batches, input_config.augment, seed=folded_seed)
+    batches = source.batches(indices, batch_size=part_size)
+    if is_augmented:
+        batches = _augment(parts, batches, input_config.augment, seed=folded_seed)
+    if num_parts > 1:
+        batches = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
     return batches.prefetch(_PREFETCH_BATCHES).with_options(examples.fixed_options())
 
 
+def _part_size(global_batch_size: int, image: ImageFeature) -> int:
+    """Returns how many examples are augmented at once: so many that their pixels stay in a cache.
+
+    It divides the batch, and depends on nothing of the machine, since the draws depend on it.
+    """
+    image_bytes = 4 * image.height_px * image.width_px * image.channels
+    limit = max(1, _PART_BYTES // image_bytes)
+    return next(
+        size
+        for size in range(min(limit, global_batch_size), 0, -1)
+        if global_batch_size % size == 0
+    )
+
+
+def _join_parts(images_PBHWC: tf.Tensor, labels_PB: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    parts, size = images_PBHWC.shape[:2]
+    images_BHWC = tf.reshape(images_PBHWC, (parts * size, *images_PBHWC.shape[2:]))
+    return images_BHWC, tf.reshape(labels_PB, (parts * size,))
+
+
 def _augment(
-    steps: tf.data.Dataset, batches: tf.data.Dataset, config: AugmentConfig, *, seed: int
+    parts: tf.data.Dataset, batches: tf.data.Dataset, config: AugmentConfig, *, seed: int
 ) -> tf.data.Dataset:
-    def augment_batch(
-        step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
+    def augment_part(
+        part: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
     ) -> tuple[tf.Tensor, tf.Tensor]:
         images_BHWC, labels_B = batch
-        seed_2 = tf.stack([tf.constant(seed, tf.int64), step])
+        seed_2 = tf.stack([tf.constant(seed, tf.int64), part])
         return augment.augment_images(images_BHWC, config, seed_2=seed_2), labels_B
 
-    return tf.data.Dataset.zip((steps, batches)).map(
-        augment_batch, num_parallel_calls=examples.parallel_calls(), deterministic=True
+    return tf.data.Dataset.zip((parts, batches)).map(
+        augment_part, num_parallel_calls=examples.parallel_calls(), deterministic=True
     )
 
 

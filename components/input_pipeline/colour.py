@@ -32,9 +32,8 @@ def jitter(images_BHWC: tf.Tensor, config: AugmentConfig, *, seed_2: tf.Tensor) 
     if config.saturation and images_BHWC.shape[3] == 3:
         grey = tf.image.rgb_to_grayscale(images)
         images = grey + (images - grey) * (1 + draw(config.saturation, seeds[0]))
-    if config.contrast:
-        mean = tf.reduce_mean(images, axis=(1, 2, 3), keepdims=True)
-        images = mean + (images - mean) * (1 + draw(config.contrast, seeds[1]))
-    if config.brightness:
-        images += 255.0 * draw(config.brightness, seeds[2])
+    # Both in one pass over the pixels.
+    mean = tf.reduce_mean(images, axis=(1, 2, 3), keepdims=True)
+    factor = 1 + draw(config.contrast, seeds[1])
+    images = images * factor + (mean * (1 - factor) + 255.0 * draw(config.brightness, seeds[2]))
     return tf.saturate_cast(tf.round(images), tf.uint8)

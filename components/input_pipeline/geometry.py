@@ -104,15 +104,36 @@ def transform(images_BHWC: tf.Tensor, config: AugmentConfig, *, seed_2: tf.Tenso
     Returns:
         uint8 images of the same shape.
     """
-    resampled = tf.raw_ops.ImageProjectiveTransformV3(
-        images=tf.cast(images_BHWC, tf.float32),
-        transforms=_draw_transforms(tf.shape(images_BHWC), config, seed_2),
-        output_shape=tf.shape(images_BHWC)[1:3],
-        fill_value=0.0,
-        interpolation="BILINEAR",
-        fill_mode="CONSTANT",
-    )
+    transforms_B8 = _draw_transforms(tf.shape(images_BHWC), config, seed_2)
+    if config.max_rotation_degrees:
+        resampled = tf.raw_ops.ImageProjectiveTransformV3(
+            images=tf.cast(images_BHWC, tf.float32),
+            transforms=transforms_B8,
+            output_shape=tf.shape(images_BHWC)[1:3],
+            fill_value=0.0,
+            interpolation="BILINEAR",
+            fill_mode="CONSTANT",
+        )
+    else:
+        resampled = _crop(images_BHWC, transforms_B8, is_inside=not config.max_translation_px)
     return tf.saturate_cast(tf.round(resampled), tf.uint8)
+
+
+def _crop(images_BHWC: tf.Tensor, transforms_B8: tf.Tensor, *, is_inside: bool) -> tf.Tensor:
+    """Applies transforms without a rotation, several times as fast as the general operation."""
+    batch, height_px, width_px = tf.unstack(tf.shape(images_BHWC)[:3])
+    last_2 = tf.cast(tf.stack([height_px, width_px]), tf.float32) - 1
+    scale_B2 = tf.gather(transforms_B8, (4, 0), axis=1)
+    start_B2 = tf.gather(transforms_B8, (5, 2), axis=1)
+    boxes_B4 = tf.concat([start_B2, start_B2 + scale_B2 * last_2], 1) / tf.tile(
+        tf.maximum(last_2, 1), [2]
+    )
+    if is_inside:
+        # Rounding must not put an edge outside, which would be black.
+        boxes_B4 = tf.clip_by_value(boxes_B4, 0.0, 1.0)
+    return tf.image.crop_and_resize(
+        images_BHWC, boxes_B4, tf.range(batch), tf.stack([height_px, width_px])
+    )
 
 
 def _draw_transforms(shape: tf.Tensor, config: AugmentConfig, seed_2: tf.Tensor) -> tf.Tensor:

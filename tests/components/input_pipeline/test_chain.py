@@ -89,6 +89,17 @@ def test_a_run_that_starts_later_sees_what_the_whole_run_saw(shards):
     assert flat(later) == flat(whole[9:])
 
 
+def test_large_images_are_augmented_in_parts_and_keep_order_and_resumption(shards, monkeypatch):
+    whole = flat(train(shards, num_steps=14))
+    monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
+    flips = AugmentConfig(horizontal_flip=True)
+    in_parts = train(shards, augment=flips, num_steps=14)
+    assert {images.shape for images, _ in in_parts} == {(12, 4, 4, 1)}
+    assert flat(in_parts)[1] == whole[1]
+    later = train(shards, augment=flips, start_step=9, num_steps=5)
+    assert flat(later) == flat(in_parts[9:])
+
+
 def test_a_start_after_billions_of_steps_is_immediate(shards):
     assert len(train(shards, start_step=10**12, num_steps=1)) == 1
 

@@ -1,0 +1,107 @@
+"""The data's way into training: ingest, chains and augmentation, each against a named baseline.
+
+Every program runs in a process of its own, the baselines in turn with ours. Prints Markdown tables.
+
+    .venv/bin/python -m tests.bench.bench_input
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import tensorflow as tf
+
+from components.ingest import example, png
+from tests.bench import machine
+from tests.components import data_factories
+
+REPOSITORY = pathlib.Path(__file__).parents[2]
+NUM_ROWS = 70_000
+SCALES = (10_000, 100_000, 1_000_000)
+
+
+def run_program(name: str, *arguments: object) -> dict[str, float]:
+    """Runs a program of `tests.bench.programs` and returns what it printed."""
+    words = [sys.executable, "-m", f"tests.bench.programs.{name}", *map(str, arguments)]
+    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{name} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _new_folder() -> pathlib.Path:
+    return pathlib.Path(tempfile.mkdtemp(prefix="bench_input_"))
+
+
+def write_records(folder: pathlib.Path) -> None:
+    """Writes the synthetic rows as PNG tf.Examples, the form that ImportExampleGen takes."""
+    with tf.io.TFRecordWriter(str(folder / "data.tfrecord")) as writer:
+        for block in data_factories.SyntheticSource(NUM_ROWS).blocks():
+            labels = block.labels_N.tolist()
+            for image, label in zip(png.encode_png(block.images_NHWC), labels, strict=True):
+                writer.write(example.encode_example(image=image, key=b"", label=label))
+
+
+def compare_ingest(rounds: int) -> str:
+    """70,000 rows of raw pixels to checked, split, sharded PNG examples, against a TFX import."""
+    records = _new_folder()
+    write_records(records)
+    ours, stock = [], []
+    for _ in range(rounds):
+        ours.append(run_program("ingest_rows", NUM_ROWS, _new_folder())["seconds"])
+        stock.append(run_program("import_example_gen", records, _new_folder())["seconds"])
+    first, second = statistics.median(ours), statistics.median(stock)
+    return (
+        f"| {NUM_ROWS} rows | seconds | ratio |\n|---|---|---|\n| kerasline | {first:.1f} | 1 |\n"
+        f"| ImportExampleGen | {second:.1f} | {second / first:.1f}x |"
+    )
+
+
+def measure_scales() -> str:
+    """Seconds and memory of ingesting ten and a hundred times the rows."""
+    lines = ["| rows | seconds | peak memory, MiB |", "|---|---|---|"]
+    for num_rows in SCALES:
+        found = run_program("ingest_rows", num_rows, _new_folder())
+        lines.append(f"| {num_rows} | {found['seconds']:.1f} | {found['peak_mib']:.0f} |")
+    return "\n".join(lines)
+
+
+def compare_chains(rounds: int) -> str:
+    """Rows per second of three chains over the same JPEG files."""
+    rates = run_program("jpeg_chains", _new_folder(), rounds)
+    lines = ["| chain | rows/s | kerasline is |", "|---|---|---|"]
+    for name, rate in rates.items():
+        lines.append(f"| {name} | {rate:.0f} | {rates['kerasline'] / rate:.2f}x |")
+    return "\n".join(lines)
+
+
+def compare_augmentation(rounds: int) -> str:
+    """Milliseconds of a training step with and without augmentation."""
+    steps = run_program("augmented_steps", _new_folder(), rounds)
+    lines = ["| augmentation | ms a step | ratio |", "|---|---|---|"]
+    for name, milliseconds in steps.items():
+        lines.append(f"| {name} | {milliseconds:.1f} | {milliseconds / steps['none']:.2f}x |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints one table for each comparison."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    print(machine.describe())
+    for title, table in (
+        ("Ingest", lambda: compare_ingest(rounds)),
+        ("Ingest by size", measure_scales),
+        ("JPEG chains", lambda: compare_chains(rounds)),
+        ("Augmentation", lambda: compare_augmentation(rounds)),
+    ):
+        print(f"\n## {title}\n{table()}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
