@@ -14,6 +14,7 @@ _log = logging.getLogger("kerasline.serve")
 
 Handler = Callable[[http_messages.Request], Awaitable[http_messages.Response]]
 
+_NEVER = float("inf")
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -39,6 +40,7 @@ class Connection(asyncio.Protocol):
         self._waiting: collections.deque[tuple[http_messages.Request, bool]] = collections.deque()
         self._task: asyncio.Task | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._ends_at = _NEVER  # On the loop's clock.
         self._is_draining = False
         self._is_broken = False
         self._can_write = asyncio.Event()
@@ -129,7 +131,7 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """The request is whole."""
         self._is_receiving = False
-        self._stop_timer()
+        self._ends_at = _NEVER
         request = http_messages.Request(
             method=self._parser.get_method().decode("latin-1"),
             target=self._target.decode("latin-1"),
@@ -202,8 +204,24 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _wait(self, seconds: float) -> None:
-        self._stop_timer()
-        self._timer = self._loop.call_later(seconds, self._time_out)
+        """Gives the client `seconds` for what comes next.
+
+        The timer is set anew only when it must ring earlier: making two for each request takes a
+        tenth of the server's time.
+        """
+        self._ends_at = self._loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._ends_at:
+            self._stop_timer()
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._ends_at, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._ends_at > self._loop.time():
+            if self._ends_at != _NEVER:
+                self._timer = self._loop.call_at(self._ends_at, self._ring)
+        else:
+            self._time_out()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
