@@ -1,5 +1,6 @@
 """REST request bodies to arrays, with TF Serving's rules and error texts."""
 
+import array as typed_array
 import base64
 import binascii
 import json
@@ -192,7 +193,7 @@ def _row_array(
     items: list[Any], info: signature.TensorInfo, has_literals: bool, *, key: str
 ) -> np.ndarray:
     """Converts one input's rows; an error names the row that it is in."""
-    array = None if has_literals else _convert_fast(items, info)
+    array = None if has_literals else convert_numbers(items, info)
     if array is not None:
         return array
     rows = []
@@ -223,12 +224,29 @@ def _check_same_shape(first: np.ndarray, array: np.ndarray) -> None:
 
 
 def _to_array(value: Any, info: signature.TensorInfo, has_literals: bool) -> np.ndarray:
-    array = None if has_literals else _convert_fast(value, info)
+    array = None if has_literals else convert_numbers(value, info)
     return _convert_checked(value, info) if array is None else array
 
 
-def _convert_fast(value: Any, info: signature.TensorInfo) -> np.ndarray | None:
-    """Converts numbers in one numpy call; None where only a look at each value can tell."""
+def convert_flat(numbers: list[int | float], info: signature.TensorInfo) -> np.ndarray | None:
+    """Converts a vector as `convert_numbers` does, in half its time where the dtype is a float."""
+    limit = _MAX_EXACT.get(info.dtype_number)
+    if limit is None:
+        return convert_numbers(numbers, info)
+    vector = np.frombuffer(typed_array.array("d", numbers), np.float64)
+    # Larger numbers lose digits here, and are refused or looked at one by one there.
+    if np.abs(vector).max() <= limit:
+        return vector.astype(info.dtype)
+    return None
+
+
+def convert_numbers(value: Any, info: signature.TensorInfo) -> np.ndarray | None:
+    """Converts numbers in one numpy call; None where only a look at each value can tell.
+
+    Args:
+        value: A number or nested lists, without `true` and `false`, which numpy takes for numbers.
+        info: The input.
+    """
     try:
         array = np.array(value)
     except (ValueError, OverflowError):

@@ -2,7 +2,8 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from tensorflow_serving.apis import classification_pb2, regression_pb2
@@ -35,8 +36,7 @@ def predictions(outputs: Mapping[str, np.ndarray]) -> bytes:
         ((name, array),) = outputs.items()
         return f'{{\n{_INDENT}"predictions": {_one_line(name, array)}\n}}'.encode()
     columns = [
-        (json.dumps(name), [_one_line(name, row) for row in _rows(array)])
-        for name, array in sorted(outputs.items())
+        (json.dumps(name), _row_lines(name, array)) for name, array in sorted(outputs.items())
     ]
     num_rows = len(columns[0][1])
     items = (
@@ -100,14 +100,25 @@ def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
         num_rows = len(array)
 
 
-def _rows(array: np.ndarray) -> Iterable[np.ndarray]:
-    # Slices, not elements: a row of a vector stays an array, and an object stays bytes.
-    return (array[index, ...] for index in range(len(array)))
+def _row_lines(name: str, array: np.ndarray) -> list[str]:
+    """Returns each row on one line; all numbers are formatted at once."""
+    leaves = _format_leaves(name, array)
+    if array.ndim == 1:
+        return leaves
+    size = len(leaves) // max(len(array), 1)
+    return [
+        _nest(leaves[row * size : (row + 1) * size], array.shape[1:], _wrap_one_line)
+        for row in range(len(array))
+    ]
 
 
 def _one_line(name: str, array: np.ndarray) -> str:
     leaves = _format_leaves(name, array)
-    return _nest(leaves, array.shape, lambda items, level: f"[{', '.join(items)}]")
+    return _nest(leaves, array.shape, _wrap_one_line)
+
+
+def _wrap_one_line(items: list[str], level: int) -> str:
+    return f"[{', '.join(items)}]"
 
 
 def _many_lines(name: str, array: np.ndarray, depth: int) -> str:
@@ -128,7 +139,7 @@ def _nest(leaves: list[str], shape: tuple[int, ...], wrap: Callable[[list[str], 
         size = shape[level]
         if level == 0:
             return wrap(items, 0)
-        count = int(np.prod(shape[:level]))
+        count = math.prod(shape[:level])
         items = [wrap(items[i * size : (i + 1) * size], level) for i in range(count)]
     return items[0]
 

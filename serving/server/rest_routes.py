@@ -5,7 +5,8 @@ import dataclasses
 import re
 import time
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from tensorflow_serving.apis import classification_pb2, regression_pb2
@@ -16,6 +17,7 @@ from serving.server import (
     inference,
     json_examples,
     json_input,
+    json_numbers,
     json_output,
     loaded_model,
     manager,
@@ -38,6 +40,8 @@ _CORS_HEADERS = (
     ("Access-Control-Allow-Headers", "Content-Type, Content-Encoding"),
 )
 
+_Result = TypeVar("_Result")
+
 
 @dataclasses.dataclass(frozen=True)
 class RestOptions:
@@ -58,6 +62,7 @@ class RestApi:
         self._engine = engine
         self._metrics = counters
         self._options = options
+        self._numbers = json_numbers.NumberReader()
         self.is_draining = False
 
     async def handle(self, request: http_messages.Request) -> http_messages.Response:
@@ -137,30 +142,40 @@ class RestApi:
     async def _predict(self, call: inference.Call, body: bytes) -> bytes:
         engine = self._engine
         with engine.measured(call, "Predict"):
-            if len(body) > _LARGE_BODY_BYTES:
-                document = await asyncio.to_thread(json_input.parse_object, body)
-            else:
-                document = json_input.parse_object(body)
-            call = dataclasses.replace(call, signature_name=json_input.signature_name(document))
+            is_large = len(body) > _LARGE_BODY_BYTES
+            fast = None if is_large else self._numbers.read(body)
+            document = None
+            if fast is None:
+                document = await _off_loop_if(is_large, lambda: json_input.parse_object(body))
+                call = dataclasses.replace(call, signature_name=json_input.signature_name(document))
             with engine.models.use(
                 call.model_name, version=call.version, label=call.label
             ) as version:
-                inputs, is_row = await self._inputs(document, version, call, body)
+                infos = _input_infos(version, call.signature_name)
+                inputs = None if fast is None else _from_numbers(*fast, infos)
+                is_row = True
+                if inputs is None:
+                    inputs, is_row = await self._inputs(document, infos, body)
                 outputs = await engine.predict_arrays(call, version, inputs)
         return json_output.predictions(outputs) if is_row else json_output.outputs_object(outputs)
 
     async def _inputs(
-        self, document: Mapping, version: manager.Version, call: inference.Call, body: bytes
+        self,
+        document: Mapping | None,
+        infos: Mapping[str, signature.TensorInfo],
+        body: bytes,
     ) -> tuple[loaded_model.Arrays, bool]:
-        infos = _input_infos(version, call.signature_name)
         has_literals = b"true" in body or b"false" in body
 
         def convert() -> tuple[dict[str, np.ndarray], bool]:
-            return json_input.predict_inputs(document, infos, has_literals=has_literals)
+            parsed = json_input.parse_object(body) if document is None else document
+            return json_input.predict_inputs(parsed, infos, has_literals=has_literals)
 
-        if len(body) > _LARGE_BODY_BYTES:
-            return await asyncio.to_thread(convert)
-        return convert()
+        is_large = len(body) > _LARGE_BODY_BYTES
+        inputs, is_row = await _off_loop_if(is_large, convert)
+        if is_row and len(inputs) == 1 and not is_large:
+            self._numbers.learn(body, next(iter(inputs.values())))
+        return inputs, is_row
 
     async def _classify(self, call: inference.Call, body: bytes) -> bytes:
         request = classification_pb2.ClassificationRequest()
@@ -186,6 +201,20 @@ class RestApi:
             response = model_service.status_response(self._engine.models, call)
             body = model_service.to_json(model_service.to_dict(response))
         return http_messages.Response(200, body)
+
+
+async def _off_loop_if(is_large: bool, work: Callable[[], _Result]) -> _Result:
+    return await asyncio.to_thread(work) if is_large else work()
+
+
+def _from_numbers(
+    numbers: list[int | float], shape: tuple[int, ...], infos: Mapping[str, signature.TensorInfo]
+) -> loaded_model.Arrays | None:
+    if len(infos) != 1:
+        return None
+    ((name, info),) = infos.items()
+    array = json_input.convert_flat(numbers, info)
+    return None if array is None else {name: array.reshape(shape)}
 
 
 def _to_version(text: str | None) -> int | None:
