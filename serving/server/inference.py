@@ -243,8 +243,9 @@ class Inference:
         _fill_model_spec(response.model_spec, call, version)
         response.model_spec.signature_name = call.signature_name or DEFAULT_SIGNATURE
         for name, array in outputs.items():
-            encoded = tensor_codec.encode(np.asarray(array), as_content=self._as_content)
-            response.outputs[name].CopyFrom(encoded)
+            tensor_codec.encode_into(
+                response.outputs[name], np.asarray(array), as_content=self._as_content
+            )
         return response
 
     def _sampled_log(self, model_name: str) -> request_log.RequestLog | None:

@@ -32,6 +32,9 @@ _VALUE_FIELDS = {
     types_pb2.DT_COMPLEX64: "scomplex_val",
     types_pb2.DT_COMPLEX128: "dcomplex_val",
 }
+# TensorFlow's own look-ups take longer than decoding a small tensor.
+_NUMPY_DTYPES = {number: dtypes.as_dtype(number).as_numpy_dtype for number in _VALUE_FIELDS}
+_NUMBERS = {np.dtype(dtype): number for number, dtype in _NUMPY_DTYPES.items()}
 _HALF_DTYPES = (types_pb2.DT_HALF, types_pb2.DT_BFLOAT16)
 _COMPLEX_DTYPES = (types_pb2.DT_COMPLEX64, types_pb2.DT_COMPLEX128)
 # Fields that a client may pack as raw little-endian values: tag byte (field << 3 | 2).
@@ -70,27 +73,35 @@ def decode(proto: tensor_pb2.TensorProto, *, name: str) -> np.ndarray:
 
 
 def encode(array: np.ndarray, *, as_content: bool) -> tensor_pb2.TensorProto:
-    """Returns the TensorProto of an array.
+    """Returns the TensorProto of an array; see `encode_into`."""
+    proto = tensor_pb2.TensorProto()
+    encode_into(proto, array, as_content=as_content)
+    return proto
+
+
+def encode_into(proto: tensor_pb2.TensorProto, array: np.ndarray, *, as_content: bool) -> None:
+    """Fills an empty TensorProto with an array.
 
     Args:
+        proto: The message, perhaps a part of another.
         array: Any array that a session returns; object arrays hold bytes.
         as_content: Put raw bytes in `tensor_content`, instead of a typed `*_val` field.
     """
-    dtype = dtypes.as_dtype(array.dtype)
-    number = dtype.as_datatype_enum
-    proto = tensor_pb2.TensorProto(dtype=number)
+    number = _NUMBERS.get(array.dtype)
+    if number is None:
+        number = dtypes.as_dtype(array.dtype).as_datatype_enum
+    proto.dtype = number
     # A scalar has a shape too, with no dimension.
     proto.tensor_shape.SetInParent()
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
-    if dtype == dtypes.string:
+    if number == types_pb2.DT_STRING:
         # A string tensor has no raw form that other programs read.
         proto.string_val.extend(array.ravel().tolist())
     elif as_content:
         proto.tensor_content = np.ascontiguousarray(array).tobytes()
     else:
         _put_values(proto, number, array)
-    return proto
 
 
 def _shape(proto: tensor_pb2.TensorProto, name: str) -> tuple[int, ...]:
@@ -109,7 +120,7 @@ def _shape(proto: tensor_pb2.TensorProto, name: str) -> tuple[int, ...]:
 def _from_content(proto: tensor_pb2.TensorProto, shape: tuple[int, ...], name: str) -> np.ndarray:
     if proto.dtype == types_pb2.DT_STRING:
         raise errors.invalid(f'Input "{name}" must hold its strings in string_val.')
-    dtype = dtypes.as_dtype(proto.dtype).as_numpy_dtype
+    dtype = _NUMPY_DTYPES[proto.dtype]
     expected_bytes = math.prod(shape) * np.dtype(dtype).itemsize
     if len(proto.tensor_content) != expected_bytes:
         raise errors.invalid(
@@ -121,7 +132,7 @@ def _from_content(proto: tensor_pb2.TensorProto, shape: tuple[int, ...], name: s
 
 def _values(proto: tensor_pb2.TensorProto, field: str) -> np.ndarray:
     values = getattr(proto, field)
-    dtype = dtypes.as_dtype(proto.dtype).as_numpy_dtype
+    dtype = _NUMPY_DTYPES[proto.dtype]
     if proto.dtype == types_pb2.DT_STRING:
         array = np.empty(len(values), object)
         array[:] = values
