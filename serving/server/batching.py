@@ -1,7 +1,9 @@
 """Joins the rows of waiting requests into one run of the graph, as soon as a worker is free.
 
-There is no timer: while every worker is busy, requests gather; when one is free, it takes what has
-gathered. At low load a request therefore runs at once, and at high load batches grow by themselves.
+While every worker is busy, requests gather; when one is free, it takes what has gathered. A request
+that comes alone therefore runs at once. Where several come together, a free worker lets the event
+loop read the rest of them first: a graph that starts with two rows takes the processor from the
+loop that holds the other sixty.
 """
 
 import asyncio
@@ -15,6 +17,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from serving.server import errors, loaded_model, signature
+
+# Turns of the event loop without a new request after which those that came together are complete; a
+# request takes up to three turns from the socket to here.
+_QUIET_TURNS = 4
+# Requests are gathered for no longer than this, however many come.
+_MAX_GATHER_SECS = 0.005
 
 _Run = Callable[[str, loaded_model.Arrays], dict[str, np.ndarray]]
 
@@ -72,6 +80,9 @@ class Batcher:
             collections.OrderedDict()
         )
         self._num_waiting_rows = 0
+        self._num_enqueued = 0
+        self._is_gathering = False
+        self._had_company = False  # Whether the last batch was of more than one request.
         self._is_closed = False
         self._condition = threading.Condition(threading.Lock())
         self._threads = [
@@ -148,7 +159,26 @@ class Batcher:
                 )
             self._groups.setdefault(key, collections.deque()).append(task)
             self._num_waiting_rows += task.num_rows
-            self._condition.notify()
+            self._num_enqueued += 1
+            if not self._had_company:
+                self._condition.notify()
+            elif not self._is_gathering:
+                self._is_gathering = True
+                until = task.loop.time() + _MAX_GATHER_SECS
+                task.loop.call_soon(self._gather, task.loop, self._num_enqueued, 0, until)
+
+    def _gather(
+        self, loop: asyncio.AbstractEventLoop, num_seen: int, num_quiet: int, until: float
+    ) -> None:
+        """Runs once in each turn of the loop; wakes a worker when no more requests come."""
+        num_quiet = num_quiet + 1 if self._num_enqueued == num_seen else 0
+        is_full = self._num_waiting_rows >= self._options.max_batch_size
+        if num_quiet < _QUIET_TURNS and not is_full and loop.time() < until:
+            loop.call_soon(self._gather, loop, self._num_enqueued, num_quiet, until)
+            return
+        with self._condition:
+            self._is_gathering = False
+            self._condition.notify_all()
 
     def _work(self) -> None:
         while batch := self._take():
@@ -162,7 +192,7 @@ class Batcher:
         """Waits for requests and takes one batch; an empty list: the batcher is closed."""
 
         with self._condition:
-            while not self._groups:
+            while not self._groups or (self._is_gathering and not self._is_closed):
                 if self._is_closed:
                     return []
                 self._condition.wait()
@@ -176,6 +206,7 @@ class Batcher:
                 # To the back, so that one busy signature does not keep others waiting.
                 self._groups[key] = waiting
             self._num_waiting_rows -= num_rows
+            self._had_company = len(batch) > 1
             return batch
 
     def _run_batch(self, batch: list[_Task]) -> None:

@@ -179,3 +179,34 @@ def test_defect_in_the_runner_is_an_internal_error():
             await asyncio.to_thread(batcher.close)
 
     assert asyncio.run(run()) is errors.Code.INTERNAL
+
+
+def test_requests_that_come_together_run_together_once_a_batch_had_company():
+    recorder = Recorder()
+    spec = make_spec()
+
+    async def run():
+        batcher = batching.Batcher(recorder.run, batching.BatchingOptions(), name="test")
+        deadline = time.monotonic() + 30
+
+        def submit():
+            request = {"x": np.zeros((1, 1), FLOAT)}
+            return asyncio.create_task(batcher.submit(spec, request, deadline=deadline))
+
+        recorder.gate.clear()
+        first = submit()
+        while not recorder.batches:
+            await asyncio.sleep(0.001)
+        company = [submit() for _ in range(3)]
+        await asyncio.sleep(0.05)
+        recorder.gate.set()
+        await asyncio.gather(first, *company)
+        later = []
+        for _ in range(5):
+            later.append(submit())
+            await asyncio.sleep(0)
+        await asyncio.gather(*later)
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(run())
+    assert [len(batch) for batch in recorder.batches] == [1, 3, 5]
