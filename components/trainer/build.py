@@ -6,7 +6,7 @@ import functools
 import keras
 import tensorflow as tf
 
-from components.trainer import config, loss_scale, losses, optimizer, schedule, strategy
+from components.trainer import config, fused_norm, loss_scale, losses, optimizer, schedule, strategy
 from components.trainer import step as train_step
 from models import registry
 from models.config import ModelConfig
@@ -76,6 +76,8 @@ def build(
     """
     model = registry.build_model(model_config, image_shape=image_shape, num_classes=num_classes)
     freeze(model, training.frozen_layers)
+    if strategy.num_replicas_in_sync == 1:
+        fused_norm.fuse_batch_norms(model)
     rate = schedule.make_schedule(
         training.schedule,
         peak=training.optimizer.peak_rate(training.global_batch_size),
