@@ -115,6 +115,8 @@ class TrainingConfig(StrictConfig):
     checkpoints: CheckpointConfig = CheckpointConfig()
     # The weights that are exported: of the last epoch, or of the best by `checkpoints.metric`.
     final_weights: Literal["last", "best"] = "last"
+    # Event files for TensorBoard, beside the log.
+    tensorboard: bool = True
     steps_per_execution: PositiveInt | Literal["auto"] = "auto"
     jit_compile: bool | Literal["auto"] = "auto"
 

@@ -23,14 +23,12 @@ class HealthCheck:
     """Stops a run that has diverged, and reports each other finding once.
 
     Args:
-        model: The model in training.
-        has_loss_scale: True under float16, where a non-finite step is skipped and not an end.
+        step: The train step. Where it scales the loss, a non-finite step is skipped and not an end.
         last_checkpoint: Says where the last good checkpoint is; empty if there is none.
     """
 
-    def __init__(self, model: keras.Model, *, has_loss_scale: bool, last_checkpoint: str = ""):
-        self._model = model
-        self._has_loss_scale = has_loss_scale
+    def __init__(self, step: train_step.TrainStep, *, last_checkpoint: str = ""):
+        self._step = step
         self._last_checkpoint = last_checkpoint
         self._last_norms: dict[str, float] = {}
         self._last_dead: dict[str, float] = {}
@@ -44,8 +42,13 @@ class HealthCheck:
         """
         self._last_norms = report.gradient_norms
         self._last_dead = report.dead_shares
+        if self._step.num_traces > 1:
+            self._say_once(
+                "The train step was traced again, which takes seconds each time: the batches have "
+                "changed their shape or type. Give every batch the same."
+            )
         loss = report.totals["loss"]
-        if not math.isfinite(loss) and not self._has_loss_scale:
+        if not math.isfinite(loss) and self._step.scale is None:
             raise TrainingDivergedError(
                 f"Training diverged: the loss is {loss} by step {global_step}. {_CURE}"
                 f"{self._last_checkpoint}"
@@ -57,16 +60,19 @@ class HealthCheck:
         Raises:
             TrainingDivergedError: If a weight is not finite; the message names it.
         """
-        path = non_finite_weight(self._model)
+        path = non_finite_weight(self._step.model)
         if path:
             raise TrainingDivergedError(
                 f"Training diverged: by step {record.global_step} the weight {path} holds "
                 f"non-finite values. {_CURE}{self._last_checkpoint}"
             )
         for finding in findings(self._last_norms, self._last_dead):
-            if finding not in self._reported:
-                self._reported.add(finding)
-                logs.message(finding)
+            self._say_once(finding)
+
+    def _say_once(self, sentence: str) -> None:
+        if sentence not in self._reported:
+            self._reported.add(sentence)
+            logs.message(sentence)
 
 
 def non_finite_weight(model: keras.Model) -> str:

@@ -49,17 +49,7 @@ class JsonLog:
 
     def on_steps(self, report: train_step.StepsReport, global_step: int, seconds: float) -> None:
         """Logs loss, accuracy, rate, gradient norm, loss scale, rows per second and input wait."""
-        norm = math.sqrt(sum(norm**2 for norm in report.gradient_norms.values()))
-        self._write(
-            "steps",
-            step=global_step,
-            **metrics.means(report.totals),
-            learning_rate=report.learning_rate,
-            gradient_norm=norm,
-            loss_scale=None if self._scale is None else float(self._scale.scale),
-            rows_per_sec=report.totals["weight"] / max(seconds, 1e-9),
-            wait_share=report.wait_secs / max(seconds, 1e-9),
-        )
+        self._write("steps", step=global_step, **steps_line(report, seconds, scale=self._scale))
         self._last_norms = report.gradient_norms
 
     def on_epoch(self, record: loop.EpochRecord) -> None:
@@ -73,6 +63,26 @@ class JsonLog:
 
     def _write(self, event: str, **fields: Any) -> None:
         self._file.write(json.dumps({"event": event, **fields}) + "\n")
+
+
+def steps_line(
+    report: train_step.StepsReport, seconds: float, *, scale: loss_scale.DynamicLossScale | None
+) -> dict[str, float | None]:
+    """Returns what is logged about some steps.
+
+    Args:
+        report: What the steps did.
+        seconds: How long they took.
+        scale: Loss scaling, if there is any.
+    """
+    return {
+        **metrics.means(report.totals),
+        "learning_rate": report.learning_rate,
+        "gradient_norm": math.hypot(*report.gradient_norms.values()),
+        "loss_scale": None if scale is None else float(scale.scale),
+        "rows_per_sec": report.totals["weight"] / max(seconds, 1e-9),
+        "wait_share": report.wait_secs / max(seconds, 1e-9),
+    }
 
 
 class ProgressReport:

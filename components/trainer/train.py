@@ -25,12 +25,14 @@ from components.trainer import (
     signals,
     snapshot,
     strategy,
+    tensorboard,
 )
 from components.trainer.config import TrainingConfig
 from models.config import ModelConfig
 
 LOG_FILE = "log.jsonl"
 CHECKPOINTS_DIR = "checkpoints"
+TENSORBOARD_DIR = "tensorboard"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class TrainRequest:
         directory: Log and checkpoints; a run that was interrupted goes on from those that are
             there.
         cache_dir: Keeps what was measured about this machine; None measures anew.
+        max_batches: Ends each epoch and each validation after so many batches, for a trial.
     """
 
     data: DataConfig
@@ -61,6 +64,7 @@ class TrainRequest:
     validation_files: tuple[str, ...]
     directory: pathlib.Path
     cache_dir: pathlib.Path | None = None
+    max_batches: int | None = None
 
     def run_config(self) -> dict[str, Any]:
         """Returns the settings that a continued run must have unchanged; replicas are not one."""
@@ -113,7 +117,7 @@ def train(request: TrainRequest) -> TrainResult:
         request.training.jit_compile, num_replicas=distribution.num_replicas_in_sync
     )
     builds.check_request(request.training, distribution, num_classes=_num_classes(request))
-    steps_per_epoch = _steps_per_epoch(request)
+    steps_per_epoch = count_steps_per_epoch(request)
     store = checkpoints.CheckpointStore(
         request.directory / CHECKPOINTS_DIR, keep_best=request.training.checkpoints.keep_best
     )
@@ -126,7 +130,7 @@ def train(request: TrainRequest) -> TrainResult:
         built = builds.build(
             request.model,
             request.training,
-            image_shape=_image_shape(request),
+            image_shape=image_shape(request),
             num_classes=_num_classes(request),
             seed=request.seed,
             steps_per_epoch=steps_per_epoch,
@@ -187,7 +191,7 @@ class _Run:
     def go(self, checkpoint: checkpoints.Checkpoint | None) -> list[loop.EpochRecord]:
         """Trains to the end and puts the chosen weights into the model."""
         start_step = 0 if checkpoint is None else checkpoint.global_step
-        train_data = self._distributed(_train_dataset(self._request, start_step))
+        train_data = self._distributed(train_dataset(self._request, start_step))
         self.execution = self._choose_execution(train_data, checkpoint)
         plan = self._plan()
         if checkpoint is None:
@@ -213,12 +217,23 @@ class _Run:
             log=self._log,
             is_writer=self._is_writer,
         )
-        check = health.HealthCheck(
-            self._built.step.model,
-            has_loss_scale=self._built.step.scale is not None,
-            last_checkpoint=f" Good checkpoints are in {self._store.directory}.",
-        )
-        hooks: list[loop.Hook] = [check, self._log, logs.ProgressReport(plan.num_epochs), saver]
+        hooks: list[loop.Hook] = [
+            health.HealthCheck(
+                self._built.step,
+                last_checkpoint=f" Good checkpoints are in {self._store.directory}.",
+            ),
+            self._log,
+            logs.ProgressReport(plan.num_epochs),
+        ]
+        if self._request.training.tensorboard and self._is_writer:
+            hooks.append(
+                tensorboard.TensorBoardLog(
+                    self._request.directory / TENSORBOARD_DIR,
+                    self._built.step,
+                    self._request.run_config(),
+                )
+            )
+        hooks.append(saver)
         training_loop = loop.Loop(
             self._built.step,
             self._built.rate,
@@ -302,18 +317,36 @@ def _num_classes(request: TrainRequest) -> int:
     return len(request.data.label.class_names)
 
 
-def _image_shape(request: TrainRequest) -> tuple[int, int, int]:
+def image_shape(request: TrainRequest) -> tuple[int, int, int]:
+    """Returns (height, width, channels) of the images."""
     image = request.data.image
     return image.height_px, image.width_px, image.channels
 
 
-def _steps_per_epoch(request: TrainRequest) -> int:
-    num_examples = chain.count_examples(request.train_files)
+def count_examples(request: TrainRequest) -> int:
+    """Returns the number of examples of the train split."""
+    return chain.count_examples(request.train_files)
+
+
+def count_steps_per_epoch(request: TrainRequest) -> int:
+    """Returns the steps of one pass over the train split; a part of a batch is left for the next.
+
+    Raises:
+        ValueError: If the batch is larger than the split.
+    """
+    num_examples = count_examples(request)
     chain.check_batch_size(request.training.global_batch_size, num_rows=num_examples)
-    return num_examples // request.training.global_batch_size
+    steps = num_examples // request.training.global_batch_size
+    return steps if request.max_batches is None else min(steps, request.max_batches)
 
 
-def _train_dataset(request: TrainRequest, start_step: int) -> tf.data.Dataset:
+def train_dataset(request: TrainRequest, start_step: int = 0) -> tf.data.Dataset:
+    """Returns endless batches (images_BHWC, labels_B), a function of seed and step.
+
+    Args:
+        request: What to train.
+        start_step: Global step of the first batch, >= 0.
+    """
     return chain.train_dataset(
         request.train_files,
         image=request.data.image,
@@ -325,8 +358,9 @@ def _train_dataset(request: TrainRequest, start_step: int) -> tf.data.Dataset:
 
 
 def _validation_dataset(request: TrainRequest) -> tf.data.Dataset:
-    return chain.eval_dataset(
+    dataset = chain.eval_dataset(
         request.validation_files,
         image=request.data.image,
         global_batch_size=request.training.global_batch_size,
     )
+    return dataset if request.max_batches is None else dataset.take(request.max_batches)

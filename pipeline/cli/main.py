@@ -11,6 +11,12 @@ from collections.abc import Sequence
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("pipeline.cli.init", "Write a recipe for a folder of images."),
     "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
+    "train": ("pipeline.cli.train", "Train alone: no gates, no publishing."),
+    "overfit": ("pipeline.cli.overfit", "Check that the network learns one batch by heart."),
+    "lr-find": ("pipeline.cli.lr_find", "Find a learning rate, with a picture."),
+    "batch-find": ("pipeline.cli.batch_find", "Measure batch sizes for speed and memory."),
+    "estimate": ("pipeline.cli.estimate", "Estimate the memory that a training needs."),
+    "profile": ("pipeline.cli.profile", "Measure where the time of a training step goes."),
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
     "predict": ("pipeline.cli.predict", "Ask a model about image files."),
     "serve": ("pipeline.cli.serve", "Answer REST and gRPC requests with published models."),

@@ -3,17 +3,16 @@ import math
 import numpy as np
 import pytest
 
-from components.trainer import health, loop, step
+from components.trainer import health, logs, loop, loss_scale, step
 from tests.components.trainer import toy
 
 
 def _run(model, *, learning_rate=0.1):
-    check = health.HealthCheck(
-        model, has_loss_scale=False, last_checkpoint=" Good ones are in DIR."
-    )
+    train_step = toy.train_step(model, learning_rate=learning_rate)
+    check = health.HealthCheck(train_step, last_checkpoint=" Good ones are in DIR.")
     plan = loop.LoopPlan(num_epochs=2, steps_per_epoch=4, steps_per_execution=2)
     training_loop = loop.Loop(
-        toy.train_step(model, learning_rate=learning_rate),
+        train_step,
         toy.rate(),
         plan,
         evaluate=lambda: {"loss": 0.0, "accuracy": 0.0},
@@ -51,9 +50,22 @@ def test_loss_scale_may_skip_a_non_finite_step():
         gradient_norms={},
         dead_shares={},
     )
-    health.HealthCheck(toy.model(), has_loss_scale=True).on_steps(report, 1, 0.1)
+    scaled = toy.train_step(toy.model(), scale=loss_scale.DynamicLossScale())
+    health.HealthCheck(scaled).on_steps(report, 1, 0.1)
     with pytest.raises(health.TrainingDivergedError, match="the loss is inf by step 1"):
-        health.HealthCheck(toy.model(), has_loss_scale=False).on_steps(report, 1, 0.1)
+        health.HealthCheck(toy.train_step(toy.model())).on_steps(report, 1, 0.1)
+
+
+def test_batches_of_changing_shape_are_reported_once(monkeypatch):
+    said = []
+    monkeypatch.setattr(logs, "message", said.append)
+    train_step = toy.train_step(toy.model())
+    check = health.HealthCheck(train_step)
+    for num_rows in (8, 4, 2, 8):
+        batches = iter(toy.dataset().map(lambda x, y, n=num_rows: (x[:n], y[:n])))
+        check.on_steps(train_step.run(batches, 1), 1, 0.1)
+    assert len(said) == 1
+    assert "traced again" in said[0]
 
 
 def test_findings_name_the_layer_and_the_cure():

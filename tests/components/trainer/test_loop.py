@@ -2,8 +2,9 @@ import json
 import os
 
 import numpy as np
+import tensorflow as tf
 
-from components.trainer import config, logs, loop, monitors
+from components.trainer import config, logs, loop, monitors, tensorboard
 from tests.components.trainer import toy
 
 _NO_CHANGE = {"loss": 0.5, "accuracy": 0.25}
@@ -131,3 +132,16 @@ def test_truncated_log_goes_on_without_gap_or_repeat(tmp_path):
     again.close()
     events = [json.loads(line) for line in path.open()]
     assert [event["event"] for event in events] == ["steps", "steps", "steps", "epoch"] * 2
+
+
+def test_tensorboard_files_hold_scalars_histograms_and_settings(tmp_path):
+    train_step = toy.train_step(toy.model())
+    board = tensorboard.TensorBoardLog(tmp_path, train_step, {"seed": 7})
+    _run(train_step, hooks=[board])
+    board.close()
+    tags = set()
+    for path in tmp_path.iterdir():
+        for event in tf.compat.v1.train.summary_iterator(str(path)):
+            tags.update(value.tag for value in event.summary.value)
+    assert {"settings", "train/loss", "train/gradient_norm", "epoch/val_loss"} <= tags
+    assert {"weights/hidden/kernel", "weight_norm/hidden/kernel"} <= tags

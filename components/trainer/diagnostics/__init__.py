@@ -1,0 +1,1 @@
+"""Short measurements before a long training: whether it learns, how fast, and in what space."""

@@ -1,0 +1,88 @@
+"""`kerasline train`: trains a recipe's model alone, without TFX."""
+
+import pathlib
+import shutil
+import tempfile
+
+import click
+
+from components.ingest import errors
+from pipeline import training
+from pipeline.cli import group, options
+from pipeline.config import Recipe
+
+
+@click.command("train", short_help="Train alone: no gates, no publishing.")
+@options.recipe
+@options.root
+@options.strategy
+@click.option(
+    "--out",
+    "out",
+    type=click.Path(file_okay=False, path_type=pathlib.Path),
+    help="Folder of log, checkpoints and model; ROOT/RECIPE/train if left out.",
+)
+@click.option("--fresh", is_flag=True, help="Forget what is in the folder and begin anew.")
+@click.option(
+    "--fast-dev-run", is_flag=True, help="One batch of everything, in a folder that is removed."
+)
+def command(
+    recipe_name: str,
+    set_values: tuple[str, ...],
+    root: str,
+    strategy: str,
+    out: pathlib.Path | None,
+    fresh: bool,
+    fast_dev_run: bool,
+) -> None:
+    """Train a recipe's model alone: no gates, no publishing.
+
+    The same command goes on where an interrupted one stopped, and ends with the same weights, bit
+    for bit. SIGTERM saves and exits with status 143.
+
+    \b
+    Example:
+      kerasline train digits
+      kerasline train fashion_mnist --fast-dev-run
+    """
+    recipe = options.load_recipe(recipe_name, set_values)
+    try:
+        if fast_dev_run:
+            with tempfile.TemporaryDirectory() as directory:
+                _train(_one_batch(recipe), strategy, pathlib.Path(directory), max_batches=1)
+            click.echo("Every part ran on one batch; nothing was kept.")
+            return
+        directory = out or pathlib.Path(root) / recipe.name / "train"
+        if fresh and directory.exists():
+            shutil.rmtree(directory)
+        _train(recipe, strategy, directory)
+    except (errors.DataError, ValueError) as error:
+        raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
+    click.echo(f"The model is {directory / training.KERAS_MODEL_FILE}.")
+
+
+def _train(
+    recipe: Recipe, strategy: str, directory: pathlib.Path, *, max_batches: int | None = None
+) -> None:
+    request = training.make_request(recipe, strategy=strategy, directory=directory)
+    # Imported here, because it imports TensorFlow, and `--help` must answer at once.
+    import dataclasses
+
+    from components.trainer import health, train
+
+    request = dataclasses.replace(request, max_batches=max_batches)
+    try:
+        with training.printed_events(click.echo):
+            result = train.train(request)
+    except health.TrainingDivergedError as error:
+        raise click.ClickException(str(error)) from None
+    result.model.save(directory / training.KERAS_MODEL_FILE)
+
+
+def _one_batch(recipe: Recipe) -> Recipe:
+    """Returns the recipe for one step: without what needs several epochs to make sense."""
+    settings = recipe.training.to_dict()
+    settings.pop("early_stopping", None)
+    settings.update(num_epochs=1, schedule={"name": "constant", "warmup_steps": 0})
+    values = {**recipe.to_dict(), "training": settings}
+    return Recipe.from_dict(values)

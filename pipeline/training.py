@@ -1,0 +1,106 @@
+"""Training without TFX: from a recipe to a request, and the events of the run as plain lines.
+
+Importing this module does not import TensorFlow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import threading
+import typing
+from collections.abc import Callable, Iterator
+
+from components.ingest import cache_location, ingest
+from pipeline.config import Recipe
+
+if typing.TYPE_CHECKING:
+    from components.trainer import train
+
+KERAS_MODEL_FILE = "model.keras"
+
+
+def make_request(recipe: Recipe, *, strategy: str, directory: pathlib.Path) -> train.TrainRequest:
+    """Ingests the data, unless that was done before, and joins it with the recipe.
+
+    Args:
+        recipe: What is learned.
+        strategy: How it is spread over devices.
+        directory: Log and checkpoints of the run.
+
+    Raises:
+        components.ingest.errors.DataError: If the data cannot be read or contradicts the recipe.
+    """
+    cache_dir = cache_location.cache_dir()
+    dataset = ingest.ingest(recipe.data, seed=recipe.seed, cache_dir=cache_dir)
+    # Imported here, because it imports TensorFlow, and bad data should not wait for that.
+    from components.trainer import train
+
+    return train.TrainRequest(
+        data=recipe.data,
+        input=recipe.input,
+        model=recipe.model,
+        training=recipe.training,
+        seed=recipe.seed,
+        strategy=strategy,
+        train_files=_shards(dataset.path, "train"),
+        validation_files=_shards(dataset.path, "validation"),
+        directory=directory,
+        cache_dir=cache_dir,
+    )
+
+
+@contextlib.contextmanager
+def printed_events(write: Callable[[str], None]) -> Iterator[None]:
+    """Prints what the run in the body reports, one line for each event.
+
+    Args:
+        write: Takes a line; called from another thread.
+    """
+    read_end, write_end = os.pipe()
+    before = os.environ.get("KERASLINE_PROGRESS_FD")
+    os.environ["KERASLINE_PROGRESS_FD"] = str(write_end)
+    reader = threading.Thread(target=_print_lines, args=(read_end, write), daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["KERASLINE_PROGRESS_FD"]
+        else:
+            os.environ["KERASLINE_PROGRESS_FD"] = before
+        os.close(write_end)
+        reader.join()
+
+
+def event_line(event: dict[str, typing.Any]) -> str:
+    """Writes an event for people; an empty text for one that says nothing here.
+
+    >>> event_line({"event": "message", "text": "Training goes on."})
+    'Training goes on.'
+    """
+    if event["event"] == "message":
+        return str(event["text"])
+    if event["event"] != "epoch":
+        return ""
+    values = event["metrics"]
+    return (
+        f"epoch {event['epoch']}/{event['num_epochs']}  loss {values['loss']:.4f}  "
+        f"accuracy {values['accuracy']:.4f}  val_loss {values['val_loss']:.4f}  "
+        f"val_accuracy {values['val_accuracy']:.4f}  {values['rows_per_sec']:,.0f} rows/s  "
+        f"{event['seconds']:.1f} s"
+    )
+
+
+def _print_lines(read_end: int, write: Callable[[str], None]) -> None:
+    with os.fdopen(read_end) as lines:
+        for line in lines:
+            text = event_line(json.loads(line))
+            if text:
+                write(text)
+
+
+def _shards(dataset: pathlib.Path, split: str) -> tuple[str, ...]:
+    return tuple(sorted(str(path) for path in (dataset / f"Split-{split}").iterdir()))
