@@ -1,4 +1,4 @@
-"""Starts child processes that cannot outlive their parent."""
+"""Child processes that cannot outlive their parent and end in order when they are asked to."""
 
 import ctypes
 import os
@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 # From linux/prctl.h: the signal that a process gets when its parent dies.
@@ -23,6 +24,18 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         **options: Further options of `subprocess.Popen`, but not `preexec_fn`.
     """
     return subprocess.Popen(command, preexec_fn=_tie_to_parent(), **options)
+
+
+def interrupt_on_termination() -> None:
+    """Makes SIGTERM end this process as Ctrl-C would, so that it leaves no temporary files.
+
+    Training listens to SIGTERM itself, to save what was trained; this is for all the rest.
+    """
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _tie_to_parent() -> Callable[[], None] | None:

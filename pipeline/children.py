@@ -16,8 +16,8 @@ from typing import IO, Any, Self
 from components import child_process
 from pipeline.state import source_code
 
-# How long a child may take to end by itself after an interrupt, before it is killed.
-GRACE_SECS = 10.0
+# How long a child may take to save what it has after SIGTERM, before it is killed.
+GRACE_SECS = 60.0
 _POLL_SECS = 0.2
 
 
@@ -91,11 +91,11 @@ class Children:
                 yield from _parse(lines)
 
     def end(self) -> None:
-        """Interrupts what still runs, waits a little, and kills the rest; Ctrl-C kills at once."""
+        """Sends SIGTERM to what still runs, waits, and kills the rest; Ctrl-C kills at once."""
         running = [child for child in self._started if child.poll() is None]
         try:
             for child in running:
-                _signal_group(child, signal.SIGINT)
+                _signal_group(child, signal.SIGTERM)
             deadline = time.monotonic() + GRACE_SECS
             for child in running:
                 with contextlib.suppress(subprocess.TimeoutExpired):

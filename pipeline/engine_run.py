@@ -9,6 +9,7 @@ import pathlib
 import re
 import shutil
 import signal
+import sys
 import time
 from typing import Any
 
@@ -76,11 +77,15 @@ class EngineRun:
     def _work(self) -> tuple[summary_module.Status, str]:
         try:
             with children.Children() as started:
-                returncode = self._converse(started)
+                try:
+                    returncode = self._converse(started)
+                except KeyboardInterrupt:
+                    print("Saving what is done. Ctrl-C again ends at once.", file=sys.stderr)
+                    raise
         except KeyboardInterrupt:
             if self.request is None:
                 raise
-            return "interrupted", "Interrupted. Finished steps are kept: run again to go on."
+            return "interrupted", "Interrupted. What is done is kept: run again to go on."
         finally:
             self.board.stop()
         if self.board.refused:

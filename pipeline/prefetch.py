@@ -8,7 +8,7 @@ import pathlib
 import sys
 import time
 
-from components import progress
+from components import child_process, progress
 from components.ingest import checks, errors, ingest
 from pipeline.state.request import PrefetchRequest
 
@@ -17,6 +17,7 @@ STEP = "ingest"
 
 def main() -> int:
     """Prepares the data of the request on standard input; returns the exit status."""
+    child_process.interrupt_on_termination()
     request = PrefetchRequest.model_validate_json(sys.stdin.buffer.read())
     started = time.monotonic()
     progress.report("step_started", step=STEP)

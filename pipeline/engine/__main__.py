@@ -8,7 +8,7 @@ what it answers.
 import sys
 import time
 
-from components import gates, progress
+from components import child_process, gates, progress
 from pipeline.runners import narrow_imports
 
 _EXIT_FAILED = 1
@@ -19,6 +19,7 @@ _EXIT_INTERRUPTED = 130
 def main() -> int:
     """Runs the request on standard input; returns the exit status."""
     started = time.monotonic()
+    child_process.interrupt_on_termination()
     narrow_imports.install()
     try:
         # Here, and not at the top: whatever it imports must come after `install`.

@@ -37,7 +37,7 @@ def _headline(summary: RunSummary, again: str) -> str:
     if summary.status == "gate_refused":
         return f"Refused: {summary.sentence}"
     if summary.status == "interrupted":
-        return f"Interrupted. Finished steps are kept; to go on: {again}"
+        return f"Interrupted. What is done is kept; to go on: {again}"
     return f"Failed: {summary.sentence}"
 
 

@@ -22,6 +22,14 @@ _MARKS = {
     "stopped": ("-", "yellow"),
 }
 _WORDS = {"cached": "unchanged, taken from the cache", "stopped": "stopped"}
+_ENDINGS = (
+    "imports",
+    "prefetched",
+    "prefetch_failed",
+    "step_finished",
+    "step_failed",
+    "gate_refused",
+)
 _REDRAWS_PER_SECOND = 5
 _MAX_WIDTH = 110
 _TITLE_WIDTH = max(len(step.title) for step in steps.STEPS)
@@ -135,7 +143,7 @@ class PlainDisplay:
         """Prints the line if the event is a start, an end or an epoch."""
         line = self.board.lines[step]
         kind = event.get("event")
-        if line.status != "running":
+        if kind in _ENDINGS:
             ending = f", {_ending(line)}" if _ending(line) else ""
             self._print(f"{line.title}: {line.status} in {line.seconds or 0.0:.1f} s{ending}")
         elif kind in ("step_started", "engine_started"):

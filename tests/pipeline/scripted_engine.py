@@ -57,7 +57,7 @@ def _hang(request):
 
 
 def _ignore_interrupts(request):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     return _hang(request)
 
 

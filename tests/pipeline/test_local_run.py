@@ -13,7 +13,8 @@ import pytest
 from pipeline import engine_run
 from pipeline.cli import main
 
-_DEADLINE_SECS = 60.0
+# Generous, because the machine may be busy with other tests; nothing waits for it to pass.
+_DEADLINE_SECS = 180.0
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +205,7 @@ def test_an_interrupt_ends_the_children_with_status_130(tmp_path, number):
     parent.send_signal(number)
     out, _ = parent.communicate(timeout=_DEADLINE_SECS)
     assert parent.returncode == 130
-    assert "Interrupted. Finished steps are kept; to go on: kerasline run digits" in out
+    assert "Interrupted. What is done is kept; to go on: kerasline run digits" in out
     assert _has_ended(engine)
     assert [found["status"] for found in _summaries(tmp_path)] == ["interrupted"]
 

@@ -37,6 +37,19 @@ def test_a_pipe_gets_a_line_per_start_end_and_epoch():
     ]
 
 
+def test_news_of_a_step_that_was_ready_prints_nothing():
+    stream, state = io.StringIO(), board.Board()
+    events = [
+        {"event": "step_started", "step": "ingest"},
+        {"event": "prefetched", "step": "ingest", "seconds": 1.0},
+        {"event": "step_started", "step": "ingest"},
+        {"event": "rows", "step": "ingest", "rows": 5},
+        {"event": "step_finished", "step": "ingest", "seconds": 0.5},
+    ]
+    _show(display.for_stream(state, stream), state, events)
+    assert stream.getvalue().splitlines() == ["Read the data ...", "Read the data: done in 1.0 s"]
+
+
 def test_a_narrow_encoding_does_not_stop_the_run():
     binary, state = io.BytesIO(), board.Board()
     stream = io.TextIOWrapper(binary, encoding="ascii")
