@@ -8,7 +8,7 @@ FROM python:3.11-slim-trixie
 COPY requirements/setup.txt requirements/runtime.txt /tmp/requirements/
 RUN pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: \
         --requirement /tmp/requirements/setup.txt \
-    && uv pip install --system --no-cache --no-deps --require-hashes \
+    && uv pip install --system --no-cache --no-deps --require-hashes --compile-bytecode \
         --build-constraints /tmp/requirements/runtime.txt \
         --requirements /tmp/requirements/runtime.txt \
     && rm -r /tmp/requirements

@@ -113,6 +113,10 @@ def test_the_program_runs_on_the_locked_packages(checkout):
     assert Path(report["click"]).is_relative_to(checkout / ".venv")
 
 
+def test_the_set_up_writes_the_bytecode_of_modules_that_nothing_has_imported_yet(checkout):
+    assert list(checkout.glob(".venv/lib/*/site-packages/click/__pycache__/testing.*.pyc"))
+
+
 def test_the_program_runs_on_a_c_library_that_the_wheels_accept(checkout):
     _, report, _ = run([checkout / "kerasline"])
     major, minor = report["c_library"].removeprefix("glibc ").split(".")
