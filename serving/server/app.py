@@ -84,6 +84,7 @@ class Server:
         await self._models.apply(self._first_configs)
         self._grpc = grpc_services.GrpcServer(
             self._engine,
+            front_end=config.grpc_frontend,
             has_health=config.enable_grpc_healthcheck_service,
             channel_arguments=parse_channel_arguments(config.grpc_channel_arguments),
         )
@@ -101,7 +102,6 @@ class Server:
         self._rest.is_draining = True
         seconds = self._config.drain_seconds
         if self._grpc is not None:
-            self._grpc.is_draining = True
             await asyncio.gather(self._grpc.drain(seconds), self._http.drain(seconds))
         await self._models.close()
         await asyncio.to_thread(self._engine.close_logs)

@@ -38,6 +38,7 @@ class ServerConfig(StrictConfig):
     # Beyond TF Serving's.
     engine: Literal["auto", "session", "signature"] = "auto"
     check_tf1_shapes: bool = False
+    grpc_frontend: Literal["grpcio", "http2"] = "grpcio"
     rest_api_max_body_bytes: PositiveInt = 256 * 1024 * 1024
     drain_seconds: NonNegative = 30.0
 
@@ -59,5 +60,12 @@ class ServerConfig(StrictConfig):
                 "batching_parameters_file has no effect without enable_batching. Received: "
                 f"batching_parameters_file={self.batching_parameters_file!r}. "
                 "Add --enable_batching."
+            )
+        if self.grpc_frontend == "http2" and (self.ssl_config_file or self.grpc_channel_arguments):
+            raise ValueError(
+                "ssl_config_file and grpc_channel_arguments are for grpcio. Received: "
+                f"grpc_frontend={self.grpc_frontend!r}, ssl_config_file={self.ssl_config_file!r}, "
+                f"grpc_channel_arguments={self.grpc_channel_arguments!r}. "
+                "Leave out --grpc_frontend."
             )
         return self

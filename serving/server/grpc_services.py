@@ -1,10 +1,10 @@
-"""PredictionService, ModelService and grpc.health on grpc.aio."""
+"""PredictionService, ModelService and grpc.health, on grpc.aio or on our own HTTP/2."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import grpc
 from google.protobuf import message
@@ -18,7 +18,7 @@ from tensorflow_serving.apis import (
     regression_pb2,
 )
 
-from serving.server import errors, inference, model_service
+from serving.server import errors, grpc_http2, inference, model_service
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -35,61 +35,26 @@ _PREDICTION_SERVICE = "tensorflow.serving.PredictionService"
 _MODEL_SERVICE = "tensorflow.serving.ModelService"
 
 
-class GrpcServer:
-    """The gRPC front end."""
+class Services:
+    """What is answered: one function for each method, from bytes to bytes."""
 
-    def __init__(
-        self,
-        engine: inference.Inference,
-        *,
-        has_health: bool,
-        channel_arguments: list[tuple[str, str | int]],
-    ):
-        """Registers the services.
+    def __init__(self, engine: inference.Inference, *, has_health: bool):
+        """Collects the methods.
 
         Args:
             engine: What answers.
             has_health: Also answer grpc.health.v1, with the readiness of the models.
-            channel_arguments: Passed to gRPC as they are.
         """
         self._engine = engine
         self.is_draining = False
-        self._server = grpc.aio.server(
-            options=[
-                ("grpc.max_receive_message_length", _INT32_MAX),
-                ("grpc.max_send_message_length", _INT32_MAX),
-                # Two servers on one port would each get a share of the requests.
-                ("grpc.so_reuseport", 0),
-                *channel_arguments,
-            ]
-        )
-        handlers = [
-            grpc.method_handlers_generic_handler(_PREDICTION_SERVICE, self._prediction_methods()),
-            grpc.method_handlers_generic_handler(_MODEL_SERVICE, self._model_methods()),
-        ]
-        if has_health:
-            handlers.append(self._health_handler())
-        self._server.add_generic_rpc_handlers(tuple(handlers))
+        named: dict[str, dict[str, grpc_http2.Method]] = {
+            _PREDICTION_SERVICE: self._prediction_methods(),
+            _MODEL_SERVICE: self._model_methods(),
+            _HEALTH_SERVICE: {"Check": self._check_health} if has_health else {},
+        }
+        self.methods = {service: methods for service, methods in named.items() if methods}
 
-    async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
-        """Starts to listen, and returns the port.
-
-        Raises:
-            RuntimeError: If the port is taken or the credentials are wrong.
-        """
-        address = f"{host}:{port}"
-        if credentials is None:
-            bound = self._server.add_insecure_port(address)
-        else:
-            bound = self._server.add_secure_port(address, credentials)
-        await self._server.start()
-        return bound
-
-    async def drain(self, seconds: float) -> None:
-        """Accepts nothing more, and finishes what has begun for at most `seconds`."""
-        await self._server.stop(seconds)
-
-    def _prediction_methods(self) -> dict[str, grpc.RpcMethodHandler]:
+    def _prediction_methods(self) -> dict[str, grpc_http2.Method]:
         engine = self._engine
 
         async def predict(request: predict_pb2.PredictRequest, deadline: float) -> message.Message:
@@ -125,7 +90,7 @@ class GrpcServer:
             "GetModelMetadata": _method(get_model_metadata_pb2.GetModelMetadataRequest, metadata),
         }
 
-    def _model_methods(self) -> dict[str, grpc.RpcMethodHandler]:
+    def _model_methods(self) -> dict[str, grpc_http2.Method]:
         models = self._engine.models
 
         async def status(
@@ -145,49 +110,137 @@ class GrpcServer:
             "HandleReloadConfigRequest": _method(model_management_pb2.ReloadConfigRequest, reload),
         }
 
-    def _health_handler(self) -> grpc.GenericRpcHandler:
-        async def check(request: bytes, context: grpc.aio.ServicerContext) -> bytes:
-            # HealthCheckRequest.service (1, text): empty for the server, else a model's name.
-            service = request[2:].decode(errors="replace")
-            models = self._engine.models
-            names = models.model_names
-            if service and service not in names:
-                await context.abort(grpc.StatusCode.NOT_FOUND, f"Unknown service: {service}")
-            wanted = [service] if service else names
-            is_ready = bool(wanted) and all(models.has_available(name) for name in wanted)
-            return _SERVING if is_ready and not self.is_draining else _NOT_SERVING
+    async def _check_health(self, body: bytes, deadline: float) -> bytes:
+        # HealthCheckRequest.service (1, text): empty for the server, else a model's name.
+        service = body[2:].decode(errors="replace")
+        models = self._engine.models
+        names = models.model_names
+        if service and service not in names:
+            raise errors.ServingError(errors.Code.NOT_FOUND, f"Unknown service: {service}")
+        wanted = [service] if service else names
+        is_ready = bool(wanted) and all(models.has_available(name) for name in wanted)
+        return _SERVING if is_ready and not self.is_draining else _NOT_SERVING
 
-        handler = grpc.unary_unary_rpc_method_handler(check)
-        return grpc.method_handlers_generic_handler(_HEALTH_SERVICE, {"Check": handler})
+
+class GrpcServer:
+    """The gRPC front end."""
+
+    def __init__(
+        self,
+        engine: inference.Inference,
+        *,
+        front_end: Literal["grpcio", "http2"],
+        has_health: bool,
+        channel_arguments: list[tuple[str, str | int]],
+    ):
+        """Registers the services.
+
+        Args:
+            engine: What answers.
+            front_end: `grpcio`, with TLS and everything else; or `http2`, which is faster.
+            has_health: Also answer grpc.health.v1, with the readiness of the models.
+            channel_arguments: Passed to grpcio as they are.
+        """
+        self._services = Services(engine, has_health=has_health)
+        self._server: _AioServer | grpc_http2.Http2Server
+        if front_end == "grpcio":
+            self._server = _AioServer(self._services, channel_arguments)
+        else:
+            methods = {
+                f"/{service}/{name}": method
+                for service, named in self._services.methods.items()
+                for name, method in named.items()
+            }
+            self._server = grpc_http2.Http2Server(methods, max_message_bytes=_INT32_MAX)
+
+    async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
+        """Starts to listen, and returns the port.
+
+        Raises:
+            RuntimeError or OSError: If the port is taken or the credentials are wrong.
+        """
+        if isinstance(self._server, _AioServer):
+            return await self._server.start(host, port, credentials)
+        return await self._server.start(host, port)
+
+    async def drain(self, seconds: float) -> None:
+        """Accepts nothing more, and finishes what has begun for at most `seconds`."""
+        self._services.is_draining = True
+        await self._server.drain(seconds)
+
+
+class _AioServer:
+    """The services on grpc.aio."""
+
+    def __init__(self, services: Services, channel_arguments: list[tuple[str, str | int]]):
+        self._server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", _INT32_MAX),
+                ("grpc.max_send_message_length", _INT32_MAX),
+                # Two servers on one port would each get a share of the requests.
+                ("grpc.so_reuseport", 0),
+                *channel_arguments,
+            ]
+        )
+        self._server.add_generic_rpc_handlers(
+            tuple(
+                grpc.method_handlers_generic_handler(
+                    service, {name: _aio_handler(method) for name, method in named.items()}
+                )
+                for service, named in services.methods.items()
+            )
+        )
+
+    async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
+        address = f"{host}:{port}"
+        if credentials is None:
+            bound = self._server.add_insecure_port(address)
+        else:
+            bound = self._server.add_secure_port(address, credentials)
+        await self._server.start()
+        return bound
+
+    async def drain(self, seconds: float) -> None:
+        await self._server.stop(seconds)
+
+
+def _aio_handler(method: grpc_http2.Method) -> grpc.RpcMethodHandler:
+    async def handle(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
+        try:
+            return await method(body, _deadline(context))
+        except errors.ServingError as error:
+            code, text = error.code, error.message
+        await context.abort(_STATUS_CODES[code], text)
+        raise AssertionError("`abort` always raises.")
+
+    return grpc.unary_unary_rpc_method_handler(handle)
 
 
 def _method(
     request_class: type[message.Message],
     answer: Callable[[Any, float], Awaitable[message.Message]],
-) -> grpc.RpcMethodHandler:
-    """Makes a unary method that parses, answers, and turns errors into statuses.
+) -> grpc_http2.Method:
+    """Makes a unary method that parses and answers; whatever goes wrong is a ServingError.
 
     Parsing is done here, not by gRPC, which would answer INTERNAL to bytes that are no message.
     """
 
-    async def handle(body: bytes, context: grpc.aio.ServicerContext) -> bytes:
+    async def handle(body: bytes, deadline: float) -> bytes:
         try:
             request = request_class.FromString(body)
-            response = await answer(request, _deadline(context))
+            response = await answer(request, deadline)
             return response.SerializeToString()
-        except message.DecodeError:
-            text = f"The request must be a {request_class.DESCRIPTOR.full_name} message."
-            code = errors.Code.INVALID_ARGUMENT
-        except errors.ServingError as error:
-            code, text = error.code, error.message
+        except message.DecodeError as error:
+            name = request_class.DESCRIPTOR.full_name
+            raise errors.invalid(f"The request must be a {name} message.") from error
+        except errors.ServingError:
+            raise
         except Exception as error:
             # A defect of ours; the client learns that it was not the request.
             _log.exception("A gRPC request failed.")
-            code, text = errors.Code.INTERNAL, type(error).__name__
-        await context.abort(_STATUS_CODES[code], text)
-        raise AssertionError("`abort` always raises.")
+            raise errors.ServingError(errors.Code.INTERNAL, type(error).__name__) from error
 
-    return grpc.unary_unary_rpc_method_handler(handle)
+    return handle
 
 
 def _deadline(context: grpc.aio.ServicerContext) -> float:

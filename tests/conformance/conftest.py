@@ -50,8 +50,8 @@ def classifier(tmp_path_factory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory, half_plus_two, half_plus_three, zoo, classifier):
-    """A server with all models; version 123 of half_plus_two is labelled stable."""
+def settings(tmp_path_factory, half_plus_two, half_plus_three, zoo, classifier):
+    """Flags that serve all models; version 123 of half_plus_two is labelled stable."""
     folder = tmp_path_factory.mktemp("server")
     config = write_config(
         folder / "models.config",
@@ -67,11 +67,22 @@ def server(tmp_path_factory, half_plus_two, half_plus_three, zoo, classifier):
     monitoring.write_text(
         'prometheus_config { enable: true path: "/monitoring/prometheus/metrics" }'
     )
-    settings = {
+    return {
         "model_config_file": str(config),
         "monitoring_config_file": str(monitoring),
         "rest_api_enable_cors_support": True,
         "enable_grpc_healthcheck_service": True,
     }
+
+
+@pytest.fixture(scope="session")
+def server(settings):
     with harness.serve(**settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="session", params=["grpcio", "http2"])
+def grpc_server(request, settings):
+    """The same over each of the front ends of gRPC."""
+    with harness.serve(**settings, grpc_frontend=request.param) as running:
         yield running

@@ -24,13 +24,13 @@ TIMEOUT_SECS = 30
 
 
 @pytest.fixture(scope="module")
-def stub(server):
-    return prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
+def stub(grpc_server):
+    return prediction_service_pb2_grpc.PredictionServiceStub(grpc_server.channel)
 
 
 @pytest.fixture(scope="module")
-def models(server):
-    return model_service_pb2_grpc.ModelServiceStub(server.channel)
+def models(grpc_server):
+    return model_service_pb2_grpc.ModelServiceStub(grpc_server.channel)
 
 
 def predict_request(model, signature="", *, version=None, label=None, outputs=(), **inputs):
@@ -198,8 +198,8 @@ def test_predict_errors(stub, request_, code, message):
     assert message in details
 
 
-def test_bytes_that_are_no_message_are_the_clients_fault(server):
-    call = server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+def test_bytes_that_are_no_message_are_the_clients_fault(grpc_server):
+    call = grpc_server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     received, details = error_of(lambda: call(b"\xff" * 20, timeout=TIMEOUT_SECS))
     assert received is grpc.StatusCode.INVALID_ARGUMENT
     assert details == "The request must be a tensorflow.serving.PredictRequest message."
@@ -274,8 +274,8 @@ def test_status(models):
 @pytest.mark.parametrize(
     "service, expected", [("", b"\x08\x01"), ("zoo", b"\x08\x01"), ("nope", "NOT_FOUND")]
 )
-def test_health_service(server, service, expected):
-    call = server.channel.unary_unary("/grpc.health.v1.Health/Check")
+def test_health_service(grpc_server, service, expected):
+    call = grpc_server.channel.unary_unary("/grpc.health.v1.Health/Check")
     request = b"\n" + bytes([len(service)]) + service.encode() if service else b""
     if expected == "NOT_FOUND":
         assert error_of(lambda: call(request, timeout=TIMEOUT_SECS))[0] is grpc.StatusCode.NOT_FOUND

@@ -21,12 +21,14 @@ EXPECTED_STATUSES = {200, 400, 404, 413, 431, 501}
 EXPECTED_CODES = {"OK", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
+@pytest.fixture(scope="module", params=["grpcio", "http2"])
+def server(request, tmp_path_factory):
     base = tmp_path_factory.mktemp("hostile") / "m"
     model_factory.export_classifier(base / "1")
     model = {"model_name": "m", "model_base_path": str(base)}
-    with harness.serve(**model, rest_api_max_body_bytes=1_000_000) as running:
+    with harness.serve(
+        **model, rest_api_max_body_bytes=1_000_000, grpc_frontend=request.param
+    ) as running:
         yield running
 
 
