@@ -229,33 +229,28 @@ def start_peers(folder: pathlib.Path, venv: pathlib.Path | None) -> dict[str, Pe
 
 
 def measure_round(
-    folder: pathlib.Path, raw: RawCallable, server: OwnServer, peers: dict[str, Peer]
+    folder: pathlib.Path, raw: RawCallable, servers: Sequence[OwnServer], peers: dict[str, Peer]
 ) -> dict[str, Row]:
     """Measures everything once, in turn."""
     rows = {"raw 32": raw.measure(rows=32, seconds=LOAD_SECS)}
     rows["raw 1"] = raw.measure(rows=1, seconds=LOAD_SECS / 2)
+    fast, complete = servers
+    ports = {"http2": fast.grpc_port, "REST": fast.rest_port, "grpcio": complete.grpc_port}
     for clients in (MANY_CLIENTS, 1):
-        for protocol, port in (("grpc", server.grpc_port), ("rest", server.rest_port)):
-            rows[f"{protocol} {clients}"] = measure_load(folder, protocol, port, clients)
+        for name, port in ports.items():
+            protocol = "rest" if name == "REST" else "grpc"
+            rows[f"{name} {clients}"] = measure_load(folder, protocol, port, clients)
     for name, peer in peers.items():
         rows[name] = measure_load(folder, "rest", peer.rest_port, MANY_CLIENTS)
     return rows
-
-
-def measure_first(folder: pathlib.Path, flags: Sequence[str]) -> Row:
-    """Starts a server and returns its first request's latency and the p99 after it."""
-    server = OwnServer(folder, flags)
-    try:
-        return measure_load(folder, "grpc", server.grpc_port, 1)
-    finally:
-        server.stop()
 
 
 def throughput_table(rounds: list[dict[str, Row]]) -> str:
     """Returns the Markdown table of 64 clients: rows a second, and their share of the graph's."""
     lines = ["| what | requests/s | p50 ms | p99 ms | of the graph alone at batch 32 |"]
     lines.append("|---|---|---|---|---|")
-    for name in ("raw 32", f"grpc {MANY_CLIENTS}", f"rest {MANY_CLIENTS}", *PEERS):
+    own = [f"{name} {MANY_CLIENTS}" for name in ("http2", "REST", "grpcio")]
+    for name in ("raw 32", *own, *PEERS):
         if name not in rounds[0]:
             continue
         share = statistics.median(row[name]["rps"] / row["raw 32"]["rps"] for row in rounds)
@@ -273,7 +268,7 @@ def latency_table(rounds: list[dict[str, Row]]) -> str:
         "| one client | p50 ms | p99 ms | p50 above the graph alone, ms |",
         "|---|---|---|---|",
     ]
-    for name in ("raw 1", "grpc 1", "rest 1"):
+    for name in ("raw 1", "http2 1", "REST 1", "grpcio 1"):
         above = statistics.median(row[name]["p50_us"] - row["raw 1"]["p50_us"] for row in rounds)
         lines.append(
             f"| {name} | {_median(rounds, name, 'p50_us') / 1e3:.3f} "
@@ -293,12 +288,13 @@ def peers_line(rounds: list[dict[str, Row]]) -> str:
         return "No peer was measured."
     best = max(peers, key=lambda name: _median(rounds, name, "rps"))
     ratios = {
-        protocol: statistics.median(
-            row[f"{protocol} {MANY_CLIENTS}"]["rps"] / row[best]["rps"] for row in rounds
+        name: statistics.median(
+            row[f"{name} {MANY_CLIENTS}"]["rps"] / row[best]["rps"] for row in rounds
         )
-        for protocol in ("grpc", "rest")
+        for name in ("http2", "REST", "grpcio")
     }
-    return f"Best peer: {best}; gRPC {ratios['grpc']:.1f}x, REST {ratios['rest']:.1f}x of it."
+    words = ", ".join(f"{name} {ratio:.1f}x" for name, ratio in ratios.items())
+    return f"Best peer: {best}; of its requests a second, {words}."
 
 
 def main() -> None:
@@ -307,25 +303,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--channels", type=int, nargs="+", default=[8])
     parser.add_argument("--peers-venv", type=pathlib.Path)
-    parser.add_argument("--serve-flag", action="append", default=[])
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench_serving_"))
     command = [sys.executable, "-m", f"{PROGRAMS}.conv_net", str(folder), "--channels"]
     command += [str(channels) for channels in arguments.channels]
     subprocess.run(command, check=True, env=_environment(), cwd=REPOSITORY, capture_output=True)
-    first = measure_first(folder, arguments.serve_flag)
+    servers = [OwnServer(folder, ["--grpc_frontend=http2"]), OwnServer(folder, [])]
+    # Nothing was asked before.
+    first = measure_load(folder, "grpc", servers[0].grpc_port, 1)
     raw = RawCallable(folder)
-    server = OwnServer(folder, arguments.serve_flag)
     peers = start_peers(folder, arguments.peers_venv)
     try:
         rounds = []
         for index in range(arguments.rounds):
-            rounds.append(measure_round(folder, raw, server, peers))
+            rounds.append(measure_round(folder, raw, servers, peers))
             print(f"round {index + 1}: {rounds[-1]}", file=sys.stderr, flush=True)
-        swaps = [measure_swap(folder, server, 2, clients=1)]
-        swaps.append(measure_swap(folder, server, 3, clients=8))
+        swaps = [measure_swap(folder, servers[0], 2, clients=1)]
+        swaps.append(measure_swap(folder, servers[0], 3, clients=8))
     finally:
-        for process in (raw, server, *peers.values()):
+        for process in (raw, *servers, *peers.values()):
             process.stop()
     print(machine.describe())
     print(throughput_table(rounds), latency_table(rounds), peers_line(rounds), sep="\n\n")
