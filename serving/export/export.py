@@ -14,10 +14,18 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from serving.export import atomic_folder, manifest, precision, preprocessing, warmup
+from serving.export import (
+    atomic_folder,
+    manifest,
+    precision,
+    preprocessing,
+    saved_model_file,
+    warmup,
+)
 
 _IMAGE_FEATURE = "image"
 _LABELS_FILE = "class_names.txt"
+_CLASSIFY_METHOD = "tensorflow/serving/classify"
 
 
 def export_model(
@@ -37,6 +45,9 @@ def export_model(
     - `serve_bytes`: `image_bytes`, string (B,), whole PNG or JPEG files;
     - `serve_examples`: `examples`, string (B,), serialized tf.Examples with a bytes feature
       `image`.
+
+    And `classify` for TF Serving's Classify method: tf.Examples in, all K classes with their scores
+    out.
 
     Beside them: the class names as an asset, warm-up records for every signature, and the manifest
     `kerasline.json`. The folder appears under its name only when it is whole and on disk.
@@ -148,15 +159,23 @@ def _write_saved_model(
         def serve_examples(examples: tf.Tensor) -> dict[str, tf.Tensor]:
             return serve_bytes(_parse_images(examples))
 
+        def classify(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+            scores_BK = serve_examples(inputs)["probabilities"]
+            names_K = labels.lookup(tf.range(len(class_names), dtype=tf.int64))
+            return {"classes": tf.broadcast_to(names_K, tf.shape(scores_BK)), "scores": scores_BK}
+
         pixels = tf.TensorSpec((None, *image_shape_HWC), model.inputs[0].dtype, name="image")
         strings = {
             name: tf.TensorSpec((None,), tf.string, name=name)
-            for name in ("image_bytes", "examples")
+            for name in ("image_bytes", "examples", "inputs")
         }
         archive.add_endpoint("serving_default", serve_images, [pixels])
         archive.add_endpoint("serve_bytes", serve_bytes, [strings["image_bytes"]])
         archive.add_endpoint("serve_examples", serve_examples, [strings["examples"]])
+        archive.add_endpoint("classify", classify, [strings["inputs"]])
         archive.write_out(str(directory), verbose=False)
+    # SavedModels of TF2 call every signature a predict method.
+    saved_model_file.set_method_name(directory, "classify", _CLASSIFY_METHOD)
 
 
 def _label_table(class_names: Sequence[str], asset_dir: pathlib.Path) -> tf.lookup.StaticHashTable:

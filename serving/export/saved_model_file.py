@@ -31,6 +31,21 @@ def callable_signatures(
     }
 
 
+def set_method_name(model_dir: pathlib.Path, signature_name: str, method_name: str) -> None:
+    """Changes what kind of request a signature answers, such as `tensorflow/serving/classify`.
+
+    Raises:
+        KeyError: If the model has no such signature.
+    """
+    path = model_dir / "saved_model.pb"
+    saved_model = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+    (graph,) = saved_model.meta_graphs
+    if signature_name not in graph.signature_def:
+        raise KeyError(signature_name)
+    graph.signature_def[signature_name].method_name = method_name
+    path.write_bytes(saved_model.SerializeToString())
+
+
 def tensor_spec(info: meta_graph_pb2.TensorInfo) -> tf.TensorSpec:
     """Returns the shape and dtype that a signature declares for one tensor."""
     return tf.TensorSpec(tf.TensorShape(info.tensor_shape), tf.as_dtype(info.dtype))

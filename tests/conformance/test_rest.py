@@ -298,6 +298,14 @@ def test_image_bytes_are_classified(server):
     assert row["classes"] == ("cat", "dog", "Größe")[row["class_ids"]]
 
 
+def test_exported_model_classifies_images(server):
+    image = base64.b64encode(model_factory.to_png(model_factory.make_images(1)[0])).decode()
+    body = {"signature_name": "classify", "examples": [{"image": {"b64": image}}]}
+    (pairs,) = server.post("/v1/models/a%20name:classify", body).json()["results"]
+    assert [label for label, _ in pairs] == ["cat", "dog", "Größe"]
+    assert math.isclose(sum(score for _, score in pairs), 1, rel_tol=1e-6)
+
+
 @pytest.mark.parametrize(
     "body, message",
     [

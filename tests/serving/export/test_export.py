@@ -85,16 +85,33 @@ def test_all_signatures_answer_as_keras_does(signatures):
 
 
 def test_outputs_have_the_stated_names_dtypes_and_dynamic_batch(model_dir):
-    for signature in saved_model_file.read_signatures(model_dir).values():
-        specs = {
-            name: saved_model_file.tensor_spec(info) for name, info in signature.outputs.items()
-        }
-        assert {name: spec.dtype.name for name, spec in specs.items()} == {
+    signatures = saved_model_file.read_signatures(model_dir)
+    for name in ("serving_default", "serve_bytes", "serve_examples"):
+        signature = signatures[name]
+        specs = {key: saved_model_file.tensor_spec(info) for key, info in signature.outputs.items()}
+        assert {key: spec.dtype.name for key, spec in specs.items()} == {
             "probabilities": "float32",
             "class_ids": "int64",
             "classes": "string",
         }
         assert specs["probabilities"].shape.as_list() == [None, 3]
+
+
+def test_classify_gives_every_class_with_its_score(model_dir, signatures):
+    images = make_images(2)
+    examples = tf.constant([to_example(image) for image in images])
+    answer = signatures["classify"](inputs=examples)
+    names = [name.encode() for name in CLASS_NAMES]
+    assert answer["classes"].numpy().tolist() == [names, names]
+    expected = signatures["serve_examples"](examples=examples)["probabilities"]
+    np.testing.assert_array_equal(answer["scores"], expected)
+    definition = saved_model_file.read_signatures(model_dir)["classify"]
+    assert definition.method_name == "tensorflow/serving/classify"
+
+
+def test_method_name_of_an_unknown_signature_is_an_error(model_dir):
+    with pytest.raises(KeyError, match="nope"):
+        saved_model_file.set_method_name(model_dir, "nope", "x")
 
 
 def test_class_names_are_an_asset(model_dir):
