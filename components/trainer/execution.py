@@ -102,6 +102,20 @@ def check_jit(jit_compile: bool | Literal["auto"], *, num_replicas: int) -> None
         )
 
 
+def may_gain_by_jit(step: train_step.TrainStep, run_secs: float) -> bool:
+    """Says whether a trial of XLA is worth its seconds.
+
+    Args:
+        step: The train step.
+        run_secs: Length of the whole run without XLA.
+    """
+    if step.strategy.num_replicas_in_sync > 1 or run_secs < _MIN_RUN_SECS_FOR_JIT:
+        return False
+    has_gpu = bool(tf.config.list_logical_devices("GPU"))
+    # XLA's convolutions on a processor took seven times as long as TensorFlow's own.
+    return has_gpu or not any("conv" in type(layer).__name__.lower() for layer in step.model.layers)
+
+
 def memory_path(cache_dir: pathlib.Path, settings: Mapping[str, Any]) -> pathlib.Path:
     """Returns the file in which the choice for these settings on this machine is kept.
 
@@ -124,7 +138,7 @@ def _measure(
 ) -> Execution:
     step_secs = _step_secs(step, batches)
     use_jit = jit_compile is True
-    if jit_compile == "auto" and _may_gain_by_jit(step, step_secs * num_steps):
+    if jit_compile == "auto" and may_gain_by_jit(step, step_secs * num_steps):
         step.set_jit(True)
         jit_secs = _step_secs(step, batches)
         use_jit = jit_secs * _MIN_JIT_GAIN < step_secs
@@ -142,14 +156,6 @@ def _step_secs(step: train_step.TrainStep, batches: Iterator[Any]) -> float:
     started = time.monotonic()
     step.run(batches, _TRIAL_STEPS)
     return max((time.monotonic() - started) / _TRIAL_STEPS, 1e-6)
-
-
-def _may_gain_by_jit(step: train_step.TrainStep, run_secs: float) -> bool:
-    if step.strategy.num_replicas_in_sync > 1 or run_secs < _MIN_RUN_SECS_FOR_JIT:
-        return False
-    has_gpu = bool(tf.config.list_logical_devices("GPU"))
-    # XLA's convolutions on a processor took seven times as long as TensorFlow's own.
-    return has_gpu or not any("conv" in type(layer).__name__.lower() for layer in step.model.layers)
 
 
 def _power_of_two(limit: float) -> int:

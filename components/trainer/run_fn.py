@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
-from components.trainer import train
+from components.trainer import memory, train
 from components.trainer.config import TrainingConfig
 from models.config import parse_model_config
 from serving.export import export
@@ -39,7 +39,7 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
     """
     recipe = fn_args.custom_config["recipe"]
     request = make_request(fn_args)
-    result = train.train(request)
+    result = memory.train_or_explain(request)
     serving_dir = pathlib.Path(fn_args.serving_model_dir)
     export.export_model(
         result.model,

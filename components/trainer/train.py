@@ -283,7 +283,7 @@ class _Run:
         )
 
     def _evaluate_function(self) -> Any:
-        validation = self._distributed(_validation_dataset(self._request))
+        validation = self._distributed(validation_dataset(self._request))
         evaluate = evaluation.make_evaluate(
             self._built.step.model, self._built.plain_loss, strategy=self._strategy
         )
@@ -357,7 +357,8 @@ def train_dataset(request: TrainRequest, start_step: int = 0) -> tf.data.Dataset
     )
 
 
-def _validation_dataset(request: TrainRequest) -> tf.data.Dataset:
+def validation_dataset(request: TrainRequest) -> tf.data.Dataset:
+    """Returns the validation split once, in batches of one shape, padding with weight 0."""
     dataset = chain.eval_dataset(
         request.validation_files,
         image=request.data.image,

@@ -68,13 +68,13 @@ def _train(
     # Imported here, because it imports TensorFlow, and `--help` must answer at once.
     import dataclasses
 
-    from components.trainer import health, train
+    from components.trainer import health, memory
 
     request = dataclasses.replace(request, max_batches=max_batches)
     try:
         with training.printed_events(click.echo):
-            result = train.train(request)
-    except health.TrainingDivergedError as error:
+            result = memory.train_or_explain(request)
+    except (health.TrainingDivergedError, memory.OutOfMemoryError) as error:
         raise click.ClickException(str(error)) from None
     result.model.save(directory / training.KERAS_MODEL_FILE)
 

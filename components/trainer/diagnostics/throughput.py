@@ -1,6 +1,7 @@
 """How fast a step is and where its time goes: by part, and by batch size."""
 
 import dataclasses
+import functools
 import pathlib
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -142,8 +143,8 @@ def batch_speeds(request: train.TrainRequest, sizes: Iterable[int]) -> Iterator[
         if size > train.count_examples(sized):
             return
         bench = setup.make_bench(sized)
-        batches = bench.batches()
-        seconds = _seconds_each(lambda step=bench.built.step, b=batches: step.run(b, 1))
+        one_step = functools.partial(bench.built.step.run, bench.batches(), 1)
+        seconds = _seconds_each(one_step)
         yield BatchSpeed(
             global_batch_size=size, rows_per_sec=size / seconds, bytes_needed=needed.total
         )

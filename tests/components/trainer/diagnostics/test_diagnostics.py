@@ -5,7 +5,9 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
+from components.trainer import memory, train
 from components.trainer.config import TrainingConfig
 from components.trainer.diagnostics import estimate, overfit, rate_range, setup, throughput
 from models.config import parse_model_config
@@ -136,3 +138,15 @@ def test_plain_training_shows_the_raw_loss(request_):
     rates = [float(bench.built.rate(step)) for step in (0, 5)]
     assert rates == [0.5, 0.5]
     assert isinstance(bench.built.step.model, keras.Model)
+
+
+def test_out_of_memory_lists_what_needs_how_much_and_what_saves_some(request_, monkeypatch):
+    def exhaust(request):
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+
+    monkeypatch.setattr(train, "train", exhaust)
+    with pytest.raises(
+        memory.OutOfMemoryError,
+        match=r"global_batch_size=64, which needs about .* activations .*accumulation_steps = 2",
+    ):
+        memory.train_or_explain(request_)
