@@ -105,29 +105,34 @@ class Manager:
     async def apply(self, configs: Sequence[model_configs.ModelConfig]) -> None:
         """Replaces the whole configuration: loads what is new, unloads what is gone.
 
+        A model with another base path than before is loaded from there first, and then takes over.
+
         Raises:
-            ServingError: FAILED_PRECONDITION if a label names a version that is not available; the
-                models are then changed and the labels are not.
+            ServingError: FAILED_PRECONDITION if nothing could be loaded from a new base path, or a
+                label names a version that is not available; the other changes are made.
         """
         async with self._lock:
             wanted = {config.name: config for config in configs}
             for name in set(self._models) - set(wanted):
                 self._unload(list(self._models.pop(name).versions.values()))
+            moved = {}
             for name, config in wanted.items():
-                model = self._models.get(name)
-                if model is None or model.config.base_path != config.base_path:
-                    old = model
-                    self._models[name] = model = _Model(config)
-                    if old is not None:
-                        self._unload(list(old.versions.values()))
-                model.config = config
-            await self._poll_until_settled()
+                model = self._models.setdefault(name, _Model(config))
+                if model.config.base_path == config.base_path:
+                    model.config = config
+                else:
+                    moved[name] = _Model(config)
+            await self._poll_until_settled([*self._models.values(), *moved.values()])
+            self._replace(moved)
             self._assign_labels(wanted)
+            for name, model in self._models.items():
+                if not model.available():
+                    _log.warning("Model %s has no version in %s.", name, model.config.base_path)
 
     async def poll(self) -> None:
         """Looks at the disk once, and loads and unloads accordingly."""
         async with self._lock:
-            await self._poll_all()
+            await self._poll_all(list(self._models.values()))
 
     @contextlib.contextmanager
     def use(self, name: str, *, version: int | None = None, label: str = "") -> Iterator[Version]:
@@ -211,16 +216,33 @@ class Manager:
         await asyncio.gather(*self._unloads)
         self._loaders.shutdown()
 
-    async def _poll_until_settled(self) -> None:
+    async def _poll_until_settled(self, models: Sequence[_Model]) -> None:
         """Polls, and again for a short while as long as a model's only version looks unfinished."""
         for _ in range(_SETTLE_LOOKS):
-            await self._poll_all()
-            if all(not model.unsettled or model.available() for model in self._models.values()):
+            await self._poll_all(models)
+            if all(not model.unsettled or model.available() for model in models):
                 return
             await asyncio.sleep(_SETTLE_SECS)
 
-    async def _poll_all(self) -> None:
-        await asyncio.gather(*[self._poll_model(model) for model in self._models.values()])
+    async def _poll_all(self, models: Sequence[_Model]) -> None:
+        await asyncio.gather(*[self._poll_model(model) for model in models])
+
+    def _replace(self, moved: Mapping[str, _Model]) -> None:
+        """Lets models that were loaded from a new base path take over."""
+        failed = []
+        for name, model in moved.items():
+            old = self._models[name]
+            if old.available() and not model.available():
+                failed.append(name)
+                continue
+            self._models[name] = model
+            self._unload(list(old.versions.values()))
+        if failed:
+            raise errors.ServingError(
+                errors.Code.FAILED_PRECONDITION,
+                f"Nothing could be loaded from the new base path of {', '.join(sorted(failed))}; "
+                "what was loaded before goes on serving",
+            )
 
     async def _poll_model(self, model: _Model) -> None:
         try:

@@ -212,6 +212,54 @@ def test_config_file_is_read_again_and_an_error_in_it_changes_nothing(
         harness.wait_until(lambda: ask(server) == 1.0)
 
 
+def reload_until(server, is_true):
+    def reload():
+        server.on_loop(server.app._reload())
+        return is_true()
+
+    harness.wait_until(reload)
+
+
+def test_new_base_path_takes_over_without_a_gap(base, sources, tmp_path):
+    config = tmp_path / "models.config"
+    write_config(config, base)
+    publish(sources[2], tmp_path / "other" / "1")
+    with harness.serve(model_config_file=str(config)) as server:
+        old = server.app._models.find("m")
+        answers = []
+        load = server.app._models._load
+
+        async def watched_load(*arguments):
+            answers.append(server.app._models.find("m") is old)
+            await load(*arguments)
+            answers.append(server.app._models.find("m") is old)
+
+        server.app._models._load = watched_load
+        write_config(config, tmp_path / "other")
+        reload_until(server, lambda: ask(server) == 2.0)
+        assert answers == [True, True]
+        harness.wait_until(lambda: old.state.name == "END")
+
+
+def test_new_base_path_without_a_version_leaves_the_old_one_serving(base, tmp_path, caplog):
+    config = tmp_path / "models.config"
+    write_config(config, base)
+    with harness.serve(model_config_file=str(config)) as server:
+        (tmp_path / "empty").mkdir()
+        write_config(config, tmp_path / "empty")
+        server.on_loop(server.app._reload())
+        assert "Nothing could be loaded from the new base path of m" in caplog.text
+        assert ask(server) == 1.0
+
+
+def test_model_without_a_version_is_named_in_the_log(tmp_path, caplog):
+    with harness.serve(model_name="m", model_base_path=str(tmp_path)) as server:
+        assert f"Model m has no version in {tmp_path}." in caplog.text
+        assert server.http.get("/health/ready").json() == {
+            "error": "Not ready: models without a version: ['m']."
+        }
+
+
 def test_label_moves_with_the_config(base, sources, tmp_path):
     config = tmp_path / "models.config"
     publish(sources[2], base / "2")

@@ -1,0 +1,48 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serving.server import errors, json_output
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_every_float32_reads_back_exactly(value):
+    assert np.float32(json_output.format_float(np.float32(value))) == np.float32(value)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_every_float64_reads_back_exactly(value):
+    assert float(json_output.format_float(np.float64(value))) == value
+
+
+@given(st.text())
+def test_error_is_json_whatever_its_text(text):
+    cleaned = text.encode(errors="replace").decode()
+    assert json.loads(json_output.error_body(text)) == {"error": cleaned}
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (2, 3), (2, 0), (1, 2, 3, 1)])
+def test_both_formats_hold_the_array(shape):
+    array = np.arange(np.prod(shape), dtype=np.int64).reshape(shape)
+    assert json.loads(json_output.predictions({"y": array})) == {"predictions": array.tolist()}
+    assert json.loads(json_output.outputs_object({"y": array})) == {"outputs": array.tolist()}
+
+
+def test_rows_of_several_outputs_are_objects():
+    outputs = {"b": np.array([[1.5], [2.0]]), "a": np.array([True, False])}
+    rows = json.loads(json_output.predictions(outputs))["predictions"]
+    assert rows == [{"a": True, "b": [1.5]}, {"a": False, "b": [2.0]}]
+
+
+def test_outputs_of_different_batch_sizes_are_refused_in_row_format():
+    outputs = {"a": np.zeros(2), "b": np.zeros(3)}
+    with pytest.raises(errors.ServingError, match="b has inconsistent batch size: 3 expecting: 2"):
+        json_output.predictions(outputs)
+
+
+def test_dtype_that_json_lacks_is_refused():
+    with pytest.raises(errors.ServingError, match="Failed to write JSON value for tensor type"):
+        json_output.outputs_object({"y": np.zeros(2, complex)})
