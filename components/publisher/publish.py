@@ -40,8 +40,14 @@ def publish(model_dir: str | pathlib.Path, published_dir: str | pathlib.Path) ->
         published_dir: Folder of the versions; made if it is not there.
 
     Raises:
+        ValueError: If `published_dir` is an address and not a folder.
         FileNotFoundError: If `model_dir` holds no SavedModel.
     """
+    if "://" in str(published_dir):
+        raise ValueError(
+            "`published_dir` must be a folder, for an object store cannot make a version appear as "
+            f"a whole. Received: published_dir={str(published_dir)!r}. Mount a shared folder."
+        )
     source, target = pathlib.Path(model_dir), pathlib.Path(published_dir).absolute()
     if not (source / "saved_model.pb").is_file():
         raise FileNotFoundError(

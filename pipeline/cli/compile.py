@@ -7,6 +7,7 @@ import click
 
 from pipeline.cli import group, options
 from pipeline.config import RunConfig
+from pipeline.runners import narrow_imports
 
 # Runner -> how its root must begin or what it must hold, and the root that stands in for one.
 _ROOTS = {
@@ -62,6 +63,7 @@ def command(
     placeholder = _ROOTS[runner][1]
     values = {"root": root or placeholder, "image": image, "strategy": strategy}
     click.echo("Compiling; importing TFX takes a while ...", err=True)
+    narrow_imports.install()
     module = importlib.import_module(f"pipeline.runners.{runner}")
     module.compile(recipe, RunConfig.from_dict(values), output)
     click.echo(f"Wrote {output}.")

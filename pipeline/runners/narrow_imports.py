@@ -113,7 +113,7 @@ class _LateFinder(importlib.abc.MetaPathFinder):
     """Finds the late modules, each through one loader that it remembers."""
 
     def __init__(self, late_modules: Mapping[str, Mapping[str, str]]):
-        self._late_modules = late_modules
+        self.late_modules = late_modules
         self._specs: dict[str, importlib.machinery.ModuleSpec] = {}
 
     def find_spec(
@@ -122,24 +122,26 @@ class _LateFinder(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None,
         target: types.ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname not in self._late_modules:
+        if fullname not in self.late_modules:
             return None
         if fullname not in self._specs:
             spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
             if spec is None or spec.loader is None:
                 return spec
-            spec.loader = _LateLoader(spec.loader, self._late_modules[fullname])
+            spec.loader = _LateLoader(spec.loader, self.late_modules[fullname])
             self._specs[fullname] = spec
         return self._specs[fullname]
 
 
 def install(late_modules: Mapping[str, Mapping[str, str]] = LATE_MODULES) -> None:
-    """Makes modules late, except those that are imported already.
+    """Makes modules late, except those that are imported already; a second call changes nothing.
 
     Args:
         late_modules: Their names, each with the names to answer before its code runs.
     """
-    sys.meta_path.insert(0, _LateFinder(late_modules))
+    installed = [finder for finder in sys.meta_path if isinstance(finder, _LateFinder)]
+    if not any(finder.late_modules is late_modules for finder in installed):
+        sys.meta_path.insert(0, _LateFinder(late_modules))
 
 
 def load(name: str) -> types.ModuleType:

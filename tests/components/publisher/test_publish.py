@@ -67,6 +67,11 @@ def test_a_folder_without_a_saved_model_is_refused(tmp_path):
     assert not (tmp_path / "published").exists()
 
 
+def test_an_address_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"must be a folder.*Received: published_dir='gs://b/x'"):
+        publish.publish(_model(tmp_path / "model"), "gs://b/x")
+
+
 def test_names_that_are_no_numbers_are_no_versions(tmp_path):
     (tmp_path / ".7.abc.partial").mkdir()
     (tmp_path / "notes").mkdir()

@@ -136,6 +136,7 @@ def _names(mode, packages):
     return json.loads(finished.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow  # Two processes that import all of TFX: over a minute.
 def test_the_packages_offer_the_same_names_as_without():
     packages = ["tfx.components", "tensorflow_model_analysis", "tensorflow_data_validation"]
     assert _names("narrow", packages) == _names("stock", packages)
