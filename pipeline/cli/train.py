@@ -48,8 +48,8 @@ def command(
     recipe = options.load_recipe(recipe_name, set_values)
     try:
         if fast_dev_run:
-            with tempfile.TemporaryDirectory() as directory:
-                _train(_one_batch(recipe), strategy, pathlib.Path(directory), max_batches=1)
+            with tempfile.TemporaryDirectory() as scratch:
+                _train(_one_batch(recipe), strategy, pathlib.Path(scratch), max_batches=1)
             click.echo("Every part ran on one batch; nothing was kept.")
             return
         directory = out or pathlib.Path(root) / recipe.name / "train"
