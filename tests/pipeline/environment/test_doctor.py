@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -71,10 +70,12 @@ def test_an_old_c_library_is_a_finding(tmp_path, monkeypatch):
     assert whats(found) == ["The C library must be glibc 2.39 or newer, this is (2, 36)."]
 
 
-def test_packages_that_differ_from_the_lock_are_named(monkeypatch):
+def test_packages_that_differ_from_the_lock_are_named(tmp_path, monkeypatch):
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements/runtime.txt").touch()
     pins = ["click==0.1", "no-such-package==1.0", "other==1 ; python_full_version < '3'"]
     monkeypatch.setattr(fingerprint, "packages", lambda: pins)
-    (problem,) = doctor.environment_problems(Path(doctor.ROOT))
+    (problem,) = doctor.environment_problems(tmp_path)
     assert problem.what.startswith("2 packages differ from the lock: click ")
     assert "no-such-package missing (locked==1.0)" in problem.what
 
@@ -86,7 +87,10 @@ def test_this_environment_is_as_locked():
 @pytest.mark.parametrize(
     ("program", "status"), [("healthy", 0), ("raise SystemExit('broken')", 1)], ids=["ok", "broken"]
 )
-def test_the_command_exits_with_1_if_something_is_wrong(program, status, monkeypatch, capsys):
+def test_the_command_exits_with_1_if_something_is_wrong(
+    program, status, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(doctor, "ROOT", tmp_path)
     command = healthy_probe() if program == "healthy" else probe(program)
     monkeypatch.setattr(doctor, "PROBE", command)
     assert main.main(["doctor", "--json"]) == status
