@@ -18,7 +18,7 @@ from tensorflow_serving.apis import (
     regression_pb2,
 )
 
-from serving.server import errors, grpc_http2, inference, model_service
+from serving.server import errors, grpc_http2, http2_server, inference, model_service
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -142,7 +142,7 @@ class GrpcServer:
             channel_arguments: Passed to grpcio as they are.
         """
         self._services = Services(engine, has_health=has_health)
-        self._server: _AioServer | grpc_http2.Http2Server
+        self._server: _AioServer | http2_server.Http2Server
         if front_end == "grpcio":
             self._server = _AioServer(self._services, channel_arguments)
         else:
@@ -151,7 +151,7 @@ class GrpcServer:
                 for service, named in self._services.methods.items()
                 for name, method in named.items()
             }
-            self._server = grpc_http2.Http2Server(methods, max_message_bytes=_INT32_MAX)
+            self._server = http2_server.Http2Server(methods, max_message_bytes=_INT32_MAX)
 
     async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
         """Starts to listen, and returns the port.

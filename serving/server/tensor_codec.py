@@ -105,10 +105,11 @@ def encode_into(proto: tensor_pb2.TensorProto, array: np.ndarray, *, as_content:
 
 
 def _shape(proto: tensor_pb2.TensorProto, name: str) -> tuple[int, ...]:
-    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    shape = tuple([dim.size for dim in proto.tensor_shape.dim])
     is_known = not proto.tensor_shape.unknown_rank and len(shape) <= _MAX_RANK
     # Zeros count as one: numpy cannot shape nothing into [2**62, 2**62, 0].
-    is_small = min(shape, default=0) >= 0 and math.prod(n or 1 for n in shape) < _MAX_ELEMENTS
+    sizes = shape if 0 not in shape else [size or 1 for size in shape]
+    is_small = min(sizes, default=1) > 0 and math.prod(sizes) < _MAX_ELEMENTS
     if not is_known or not is_small:
         raise errors.invalid(
             f'Input "{name}" must have a known shape of fewer than {_MAX_ELEMENTS} elements. '

@@ -15,7 +15,7 @@ import h2.events
 import pydantic
 import pytest
 
-from serving.server import config, errors, grpc_http2, http2_wire
+from serving.server import config, errors, http2_server, http2_wire
 from tests.serving import harness
 
 TIMEOUT_SECS = 30
@@ -77,7 +77,7 @@ def listen(*, max_message_bytes=1 << 30):
     async def make():
         service = Service()
         methods = {PATH: service.answer}
-        server = grpc_http2.Http2Server(methods, max_message_bytes=max_message_bytes)
+        server = http2_server.Http2Server(methods, max_message_bytes=max_message_bytes)
         return Running(loop, service, server, await server.start("127.0.0.1", 0))
 
     running = asyncio.run_coroutine_threadsafe(make(), loop).result(TIMEOUT_SECS)
