@@ -40,6 +40,13 @@ LOAD_SECS = 2.5
 SWAP_LOAD_SECS = 8.0
 SWAP_AFTER_SECS = 3.0
 START_SECS = 120.0
+# Names of measurements -> how they are called in the tables.
+WORDS = {
+    "raw": "the graph alone",
+    "http2": "gRPC, `--grpc_frontend=http2`",
+    "REST": "REST",
+    "grpcio": "gRPC, `--grpc_frontend=grpcio`",
+}
 _PREDICT_PATH = "/v1/models/conv:predict"
 
 Row = dict[str, float]
@@ -247,7 +254,7 @@ def measure_round(
 
 def throughput_table(rounds: list[dict[str, Row]]) -> str:
     """Returns the Markdown table of 64 clients: rows a second, and their share of the graph's."""
-    lines = ["| what | requests/s | p50 ms | p99 ms | of the graph alone at batch 32 |"]
+    lines = [f"| {MANY_CLIENTS} clients | requests/s | p50 ms | p99 ms | of the graph, batch 32 |"]
     lines.append("|---|---|---|---|---|")
     own = [f"{name} {MANY_CLIENTS}" for name in ("http2", "REST", "grpcio")]
     for name in ("raw 32", *own, *PEERS):
@@ -255,7 +262,7 @@ def throughput_table(rounds: list[dict[str, Row]]) -> str:
             continue
         share = statistics.median(row[name]["rps"] / row["raw 32"]["rps"] for row in rounds)
         lines.append(
-            f"| {name} | {_median(rounds, name, 'rps'):,.0f} "
+            f"| {_words(name)} | {_median(rounds, name, 'rps'):,.0f} "
             f"| {_median(rounds, name, 'p50_us') / 1e3:.2f} "
             f"| {_median(rounds, name, 'p99_us') / 1e3:.2f} | {share:.3f}x |"
         )
@@ -271,10 +278,14 @@ def latency_table(rounds: list[dict[str, Row]]) -> str:
     for name in ("raw 1", "http2 1", "REST 1", "grpcio 1"):
         above = statistics.median(row[name]["p50_us"] - row["raw 1"]["p50_us"] for row in rounds)
         lines.append(
-            f"| {name} | {_median(rounds, name, 'p50_us') / 1e3:.3f} "
+            f"| {_words(name)} | {_median(rounds, name, 'p50_us') / 1e3:.3f} "
             f"| {_median(rounds, name, 'p99_us') / 1e3:.3f} | {above / 1e3:.3f} |"
         )
     return "\n".join(lines)
+
+
+def _words(name: str) -> str:
+    return WORDS.get(name.split()[0], name)
 
 
 def _median(rounds: list[dict[str, Row]], name: str, field: str) -> float:
