@@ -190,7 +190,6 @@ class Batcher:
 
     def _take(self) -> list[_Task]:
         """Waits for requests and takes one batch; an empty list: the batcher is closed."""
-
         with self._condition:
             while not self._groups or (self._is_gathering and not self._is_closed):
                 if self._is_closed:

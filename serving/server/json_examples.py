@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from tensorflow.core.example import example_pb2
-from tensorflow.core.example.feature_pb2 import Feature
+from tensorflow.core.example import example_pb2, feature_pb2
 from tensorflow_serving.apis import input_pb2
 
-from serving.server import errors, json_input
+from serving.server import errors, json_values
 
 
 def parse_examples(document: dict[str, Any], into: input_pb2.Input) -> None:
@@ -47,13 +46,13 @@ def _fill_example(value: Any, example: example_pb2.Example) -> None:
             _add_value(item, name, feature)
 
 
-def _add_value(value: Any, name: str, feature: Feature) -> None:
+def _add_value(value: Any, name: str, feature: feature_pb2.Feature) -> None:
     if isinstance(value, str):
         _check_kind(feature, "bytes_list", name)
         feature.bytes_list.value.append(value.encode())
-    elif json_input.is_base64(value):
+    elif json_values.is_base64(value):
         _check_kind(feature, "bytes_list", name)
-        feature.bytes_list.value.append(json_input.decode_base64(value))
+        feature.bytes_list.value.append(json_values.decode_base64(value))
     elif isinstance(value, int):
         _check_kind(feature, "int64_list", name)
         if not -(2**63) <= value < 2**63:
@@ -68,7 +67,7 @@ def _add_value(value: Any, name: str, feature: Feature) -> None:
         )
 
 
-def _check_kind(feature: Feature, kind: str, name: str) -> None:
+def _check_kind(feature: feature_pb2.Feature, kind: str, name: str) -> None:
     current = feature.WhichOneof("kind")
     if current not in (None, kind):
         expected = current.removesuffix("_list")

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from google.protobuf import json_format
-from google.protobuf.message import Message
+from google.protobuf import message as protobuf_message
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2, status_pb2
 
 from serving.server import errors, inference, manager, model_configs
@@ -57,7 +57,7 @@ async def reload_config(
     return response
 
 
-def to_dict(message: Message) -> dict[str, Any]:
+def to_dict(message: protobuf_message.Message) -> dict[str, Any]:
     """Returns a message as plain data: snake_case keys, texts for int64, every plain field."""
     document: dict[str, Any] = json_format.MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True

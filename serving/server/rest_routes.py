@@ -19,6 +19,7 @@ from serving.server import (
     json_input,
     json_numbers,
     json_output,
+    json_values,
     loaded_model,
     manager,
     metrics,
@@ -213,7 +214,7 @@ def _from_numbers(
     if len(infos) != 1:
         return None
     ((name, info),) = infos.items()
-    array = json_input.convert_flat(numbers, info)
+    array = json_values.convert_flat(numbers, info)
     return None if array is None else {name: array.reshape(shape)}
 
 
