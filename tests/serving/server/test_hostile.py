@@ -21,14 +21,27 @@ EXPECTED_STATUSES = {200, 400, 404, 413, 431, 501}
 EXPECTED_CODES = {"OK", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED"}
 
 
-@pytest.fixture(scope="module", params=["grpcio", "http2"])
-def server(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
     base = tmp_path_factory.mktemp("hostile") / "m"
     model_factory.export_classifier(base / "1")
-    model = {"model_name": "m", "model_base_path": str(base)}
-    with harness.serve(
-        **model, rest_api_max_body_bytes=1_000_000, grpc_frontend=request.param
-    ) as running:
+    return {
+        "model_name": "m",
+        "model_base_path": str(base),
+        "rest_api_max_body_bytes": 1_000_000,
+    }
+
+
+@pytest.fixture(scope="module")
+def server(settings):
+    with harness.serve(**settings) as running:
+        yield running
+
+
+@pytest.fixture(scope="module", params=["grpcio", "http2"])
+def grpc_server(request, settings):
+    """The same over each of the front ends of gRPC."""
+    with harness.serve(**settings, grpc_frontend=request.param) as running:
         yield running
 
 
@@ -114,9 +127,9 @@ def hostile_message(source):
     return request.SerializeToString()
 
 
-def test_hostile_grpc_requests_get_only_documented_answers(server):
+def test_hostile_grpc_requests_get_only_documented_answers(grpc_server):
     source = random.Random(2)
-    call = server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+    call = grpc_server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     codes = set()
     for number in range(NUM_REQUESTS // 2):
         message = source.randbytes(50) if number % 10 == 0 else hostile_message(source)
@@ -125,16 +138,16 @@ def test_hostile_grpc_requests_get_only_documented_answers(server):
         except grpc.RpcError as error:
             codes.add(error.code().name)
     assert codes <= EXPECTED_CODES
-    assert works(server)
+    assert works(grpc_server)
 
 
 @pytest.mark.parametrize("which", ["rest_port", "grpc_port"])
-def test_random_bytes_on_a_port_harm_nobody(server, which):
+def test_random_bytes_on_a_port_harm_nobody(grpc_server, which):
     source = random.Random(3)
     for _ in range(300):
-        with socket.create_connection(("127.0.0.1", getattr(server.app, which))) as client:
+        with socket.create_connection(("127.0.0.1", getattr(grpc_server.app, which))) as client:
             client.sendall(source.randbytes(source.randrange(1, 2_000)))
-    assert works(server)
+    assert works(grpc_server)
 
 
 def test_gzip_bomb_is_refused(server):
@@ -164,13 +177,13 @@ def test_memory_returns_to_its_level(server):
     assert levels[1] - levels[0] < 20_000_000
 
 
-def test_image_that_claims_a_huge_size_is_refused(server):
+def test_image_that_claims_a_huge_size_is_refused(grpc_server):
     png = bytearray(tf.io.encode_png(np.zeros((6, 4, 1), np.uint8)).numpy())
     png[16:24] = (2**31 - 1).to_bytes(4, "big") * 2
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "m", "serve_bytes"
     request.inputs["image_bytes"].CopyFrom(tf.make_tensor_proto([bytes(png)]))
-    call = server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+    call = grpc_server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
     with pytest.raises(grpc.RpcError) as caught:
         call(request.SerializeToString(), timeout=TIMEOUT_SECS)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
