@@ -18,11 +18,11 @@ def started(monkeypatch):
 
 
 def _send(*events):
+    earlier = set(threading.enumerate())
     for event in events:
         overlap.on_event(event)
-    for thread in threading.enumerate():
-        if thread is not threading.main_thread() and thread.daemon:
-            thread.join(timeout=5)
+    for thread in set(threading.enumerate()) - earlier:
+        thread.join(timeout=5)
 
 
 def test_imports_start_with_the_training(started):
