@@ -113,12 +113,13 @@ def _serve(settings: config.ServerConfig) -> None:
     from serving.server import app, errors
 
     def announce(server: "app.Server") -> None:
-        click.echo(f"REST and a page at http://{settings.host}:{server.rest_port}/")
-        click.echo(f"gRPC at {settings.host}:{server.grpc_port}")
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        click.echo(f"REST and a page at http://{host}:{server.rest_port}/")
+        click.echo(f"gRPC at {host}:{server.grpc_port}")
 
     try:
         asyncio.run(app.serve(settings, announce))
     except (ValueError, errors.ServingError) as error:
         raise group.BadInputError(str(error)) from None
-    except RuntimeError as error:
-        raise click.ClickException(f"The server cannot start: {error}") from None
+    except app.ListenError as error:
+        raise click.ClickException(str(error)) from None

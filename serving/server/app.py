@@ -1,13 +1,14 @@
 """Runs the server: joins the parts, listens, drains on a signal."""
 
 import asyncio
+import contextlib
 import gc
 import logging
 import os
 import pathlib
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import grpc
 
@@ -34,6 +35,10 @@ _SWITCH_INTERVAL_SECS = 0.0005
 # a cycle.
 _GC_THRESHOLDS = (50_000, 20, 100)
 _DEFAULT_METRICS_PATH = "/monitoring/prometheus/metrics"
+
+
+class ListenError(RuntimeError):
+    """An address or a port is taken, or not this machine's."""
 
 
 class Server:
@@ -78,7 +83,7 @@ class Server:
 
         Raises:
             ServingError: If a label names a version that is not available.
-            OSError or RuntimeError: If a port is taken.
+            ListenError: If an address or a port cannot be had.
         """
         config = self._config
         await self._models.apply(self._first_configs)
@@ -88,8 +93,10 @@ class Server:
             has_health=config.enable_grpc_healthcheck_service,
             channel_arguments=parse_channel_arguments(config.grpc_channel_arguments),
         )
-        self.grpc_port = await self._grpc.start(config.host, config.port, self._credentials)
-        self.rest_port = await self._http.start(config.host, config.rest_api_port)
+        with _listening("gRPC", config.host, port=config.port):
+            self.grpc_port = await self._grpc.start(config.host, config.port, self._credentials)
+        with _listening("REST", config.host, rest_api_port=config.rest_api_port):
+            self.rest_port = await self._http.start(config.host, config.rest_api_port)
         if config.file_system_poll_wait_seconds > 0:
             self._poll_every(config.file_system_poll_wait_seconds, self._models.poll)
         if config.model_config_file_poll_wait_seconds > 0:
@@ -133,7 +140,7 @@ async def serve(config: server_config.ServerConfig, on_ready: Callable[[Server],
         on_ready: Told once the server listens, with its ports.
 
     Raises:
-        ValueError, ServingError, OSError or RuntimeError: If it cannot start.
+        ValueError, ServingError or ListenError: If it cannot start.
     """
     sys.setswitchinterval(_SWITCH_INTERVAL_SECS)
     stopped = asyncio.Event()
@@ -151,6 +158,18 @@ async def serve(config: server_config.ServerConfig, on_ready: Callable[[Server],
         await stopped.wait()
     finally:
         await server.stop()
+
+
+@contextlib.contextmanager
+def _listening(what: str, host: str, **port: int) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        ((flag, number),) = port.items()
+        raise ListenError(
+            f"{what} cannot listen there; the port may be taken. Received: host={host!r}, "
+            f"{flag}={number}. Choose another with --{flag}, or 0 for a free one."
+        ) from error
 
 
 def parse_channel_arguments(text: str) -> list[tuple[str, str | int]]:

@@ -192,7 +192,8 @@ class _AioServer:
         )
 
     async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
-        address = f"{host}:{port}"
+        # An IPv6 address has colons of its own.
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if credentials is None:
             bound = self._server.add_insecure_port(address)
         else:

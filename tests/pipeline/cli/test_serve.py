@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import httpx
 import pytest
 
 from pipeline.cli import main
-from serving.server import config, flags
+from serving.server import app, config, flags
 from tests.serving import harness, model_factory
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -140,6 +141,30 @@ def test_bad_config_files_stop_the_start(root, tmp_path, flag, text, message):
         settings["enable_batching"] = True
     with pytest.raises(ValueError, match=message), harness.serve(**settings, **{flag: value}):
         pass
+
+
+@pytest.mark.parametrize(
+    "what, flag, frontend",
+    [("gRPC", "port", "grpcio"), ("gRPC", "port", "http2"), ("REST", "rest_api_port", "grpcio")],
+)
+def test_taken_port_stops_the_start_with_the_flag_to_change(root, what, flag, frontend):
+    settings = {"model_name": "tiny", "model_base_path": str(root / "tiny" / "published")}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = {flag: taken.getsockname()[1]}
+        with (
+            pytest.raises(app.ListenError, match=f"{what} cannot listen .* another with --{flag}"),
+            harness.serve(**settings, **port, grpc_frontend=frontend),
+        ):
+            pass
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="No IPv6 here.")
+@pytest.mark.parametrize("frontend", ["grpcio", "http2"])
+def test_ipv6_address_is_listened_on(root, frontend):
+    settings = {"model_name": "tiny", "model_base_path": str(root / "tiny" / "published")}
+    with harness.serve(**settings, host="::1", grpc_frontend=frontend) as server:
+        for port in (server.app.grpc_port, server.app.rest_port):
+            socket.create_connection(("::1", port)).close()
 
 
 def test_missing_base_path_stops_the_start(tmp_path):
