@@ -53,8 +53,8 @@ CASES = {
     # An example that only the last replica sees overflows.
     "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
 }
-# Enough for two real processes: every kind of collective, in a loop on the device.
-MULTI_WORKER_CASES = ("adamw_decay_clip", "batch_norm_accumulation", "ema", "float16_overflow")
+# Enough for four devices and for two real processes: every kind of sum, in a loop on the device.
+SHORT_CASES = ("adamw_decay_clip", "batch_norm_accumulation", "ema", "float16_overflow")
 
 
 def batches(*, weighted, bad_example=None):
