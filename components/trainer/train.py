@@ -225,14 +225,9 @@ class _Run:
             self._log,
             logs.ProgressReport(plan.num_epochs),
         ]
-        if self._request.training.tensorboard and self._is_writer:
-            hooks.append(
-                tensorboard.TensorBoardLog(
-                    self._request.directory / TENSORBOARD_DIR,
-                    self._built.step,
-                    self._request.run_config(),
-                )
-            )
+        board = self._tensorboard()
+        if board is not None:
+            hooks.append(board)
         hooks.append(saver)
         training_loop = loop.Loop(
             self._built.step,
@@ -247,7 +242,19 @@ class _Run:
         with termination.listening():
             history = training_loop.run(batches, termination)
         self._store.wait()
+        if board is not None:
+            board.close()
         return history
+
+    def _tensorboard(self) -> tensorboard.TensorBoardLog | None:
+        if not (self._request.training.tensorboard and self._is_writer):
+            return None
+        return tensorboard.TensorBoardLog(
+            self._request.directory / TENSORBOARD_DIR,
+            self._built.step,
+            self._request.run_config(),
+            start_step=int(self._built.step.global_step.numpy()),
+        )
 
     def _plan(self) -> loop.LoopPlan:
         training = self._request.training
