@@ -6,10 +6,21 @@ import functools
 import keras
 import tensorflow as tf
 
-from components.trainer import config, fused_norm, loss_scale, losses, optimizer, schedule, strategy
+from components.trainer import (
+    config,
+    fused_norm,
+    logs,
+    loss_scale,
+    losses,
+    optimizer,
+    schedule,
+    strategy,
+)
 from components.trainer import step as train_step
 from models import registry
 from models.config import ModelConfig
+
+_MIN_NORM_BATCH = 16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,6 +87,9 @@ def build(
     """
     model = registry.build_model(model_config, image_shape=image_shape, num_classes=num_classes)
     freeze(model, training.frozen_layers)
+    warning = small_norm_batch(model, training)
+    if warning:
+        logs.message(warning)
     if strategy.num_replicas_in_sync == 1:
         fused_norm.fuse_batch_norms(model)
     rate = schedule.make_schedule(
@@ -132,6 +146,30 @@ def freeze(model: keras.Model, prefixes: tuple[str, ...]) -> None:
             "`training.frozen_layers` leaves nothing to train. "
             f"Received: frozen_layers={list(prefixes)}."
         )
+
+
+def small_norm_batch(model: keras.Model, training: config.TrainingConfig) -> str:
+    """Returns a warning if batch normalisation sees too few examples at once, or an empty text.
+
+    It sees one micro-batch, over all replicas; from few examples its statistics are mostly noise
+    (https://arxiv.org/abs/1803.08494).
+
+    Args:
+        model: A built model.
+        training: The recipe's training.
+    """
+    num_examples = training.global_batch_size // training.accumulation_steps
+    has_norm = any(
+        isinstance(layer, keras.layers.BatchNormalization) and layer.trainable
+        for layer in model.layers
+    )
+    if not has_norm or num_examples >= _MIN_NORM_BATCH:
+        return ""
+    return (
+        f"Batch normalisation sees {num_examples} examples at once, and its statistics are noise "
+        f"below about {_MIN_NORM_BATCH}. Raise `training.global_batch_size`, or lower "
+        "`training.accumulation_steps`."
+    )
 
 
 def _plateau(training: config.TrainingConfig) -> config.PlateauConfig | None:

@@ -94,3 +94,20 @@ def test_plateau_settings_come_with_the_schedule_alone():
     lowered = _build(mlp, schedule={"name": "reduce_on_plateau"})
     assert lowered.plateau == config.PlateauConfig()
     assert float(lowered.rate(3)) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "training", "is_warned"),
+    [
+        ({"architecture": "cnn"}, {"global_batch_size": 8}, True),
+        ({"architecture": "cnn"}, {"global_batch_size": 64, "accumulation_steps": 8}, True),
+        ({"architecture": "cnn"}, {"global_batch_size": 64}, False),
+        ({"architecture": "mlp"}, {"global_batch_size": 8}, False),
+    ],
+)
+def test_batch_normalisation_over_few_examples_is_warned_of(model, training, is_warned):
+    built = _build(model, **training)
+    settings = config.TrainingConfig.from_dict({"num_epochs": 1, **training})
+    warning = build.small_norm_batch(built.step.model, settings)
+    assert warning.startswith("Batch normalisation sees 8 examples") == is_warned
+    assert bool(warning) == is_warned
