@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from components.ingest import ingest
 from components.ingest.config import DataConfig
-from components.trainer import run_fn
+from components.trainer import logs, run_fn
 from pipeline import recipe_files
 
 
@@ -28,8 +28,8 @@ def fn_args(digits, tmp_path_factory):
         train_files=[str(dataset.path / "Split-train" / "*")],
         eval_files=[str(dataset.path / "Split-validation" / "*")],
         serving_model_dir=str(root / "model" / "Format-Serving"),
-        model_run_dir=str(root / "run"),
-        custom_config={"recipe": digits, "strategy": "one_device"},
+        model_run_dir=str(root / "trainer" / "model_run" / "5"),
+        custom_config={"recipe": digits, "strategy": "one_device", "fingerprint": "f" * 64},
     )
 
 
@@ -44,6 +44,38 @@ def test_digits_are_learned(outputs):
     assert len(history["epochs"]) == 8
     assert history["epochs"][-1]["val_accuracy"] > 0.9
     assert history["policy"] == "float32"
+
+
+def test_log_and_checkpoints_lie_with_the_run_once_it_is_finished(outputs):
+    run_dir = pathlib.Path(outputs.model_run_dir)
+    assert {"log.jsonl", "checkpoints", "tensorboard"} <= {path.name for path in run_dir.iterdir()}
+    assert not list((run_dir.parent.parent / "unfinished").iterdir())
+
+
+def test_attempt_that_was_stopped_is_taken_up_by_the_next(fn_args, tmp_path, monkeypatch):
+    class StoppedError(Exception):
+        pass
+
+    def stop_after_three_epochs(report, record):
+        if record.epoch == 3:
+            raise StoppedError
+
+    attempt = types.SimpleNamespace(
+        **{
+            **vars(fn_args),
+            "serving_model_dir": str(tmp_path / "model" / "Format-Serving"),
+            "model_run_dir": str(tmp_path / "trainer" / "model_run" / "8"),
+        }
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(logs.ProgressReport, "on_epoch", stop_after_three_epochs)
+        with pytest.raises(StoppedError):
+            run_fn.run_fn(attempt)
+    said = []
+    monkeypatch.setattr(logs, "message", said.append)
+    run_fn.run_fn(attempt)
+    assert len(said) == 1
+    assert said[0].startswith("Training goes on from the checkpoint of step 36.")
 
 
 def test_saved_model_and_keras_model_give_the_same_probabilities(outputs):
@@ -61,7 +93,7 @@ def test_same_seed_trains_the_same_weights_bit_for_bit(outputs, tmp_path):
         **{
             **vars(outputs),
             "serving_model_dir": str(tmp_path / "model" / "Format-Serving"),
-            "model_run_dir": str(tmp_path / "run"),
+            "model_run_dir": str(tmp_path / "trainer" / "model_run" / "6"),
         }
     )
     run_fn.run_fn(again)
