@@ -1,6 +1,6 @@
 # Kerasline with the locked environment, for machines that cannot make it themselves.
 #   docker build -t kerasline .
-#   mkdir -p runs && docker run --rm --user "$(id -u)" -v "$PWD/runs:/work/runs" kerasline run
+#   mkdir -p runs && docker run --rm --user "$(id -u)" -v "$PWD/runs:/project/runs" kerasline run
 FROM python:3.11-slim-trixie
 
 # The same locks and tools as the launcher's, installed before the code so that a change of code
@@ -17,9 +17,9 @@ COPY . /opt/kerasline
 RUN uv pip install --system --no-cache --no-deps --no-build-isolation --editable /opt/kerasline
 
 # Any user may run it, so that what it writes into a mounted folder is owned by who started it.
-RUN useradd --uid 1000 kerasline && install --directory --mode 1777 /work /work/runs
+RUN useradd --uid 1000 kerasline && install --directory --mode 1777 /project /project/runs
 USER kerasline
 ENV HOME=/work
-WORKDIR /work
+WORKDIR /project
 ENTRYPOINT ["kerasline"]
 CMD ["run"]
