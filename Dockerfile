@@ -19,7 +19,7 @@ RUN uv pip install --system --no-cache --no-deps --no-build-isolation --editable
 # Any user may run it, so that what it writes into a mounted folder is owned by who started it.
 RUN useradd --uid 1000 kerasline && install --directory --mode 1777 /project /project/runs
 USER kerasline
-ENV HOME=/work
+ENV HOME=/project
 WORKDIR /project
 ENTRYPOINT ["kerasline"]
 CMD ["run"]
