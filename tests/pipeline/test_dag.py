@@ -56,7 +56,8 @@ def test_a_node_waits_for_the_steps_that_the_table_names(compiled, name):
 
 def test_the_gates_stand_before_training_and_publishing(compiled):
     nodes = _nodes(compiled)
-    assert "validation_gate" in nodes["trainer"].upstream_nodes
+    assert "validation_gate" in nodes["data_guard"].upstream_nodes
+    assert "data_guard" in nodes["trainer"].upstream_nodes
     assert "evaluation_gate" in nodes["model_check"].upstream_nodes
     assert "model_check" in nodes["publisher"].upstream_nodes
 
