@@ -15,6 +15,24 @@ from models.config import CnnConfig, ModelConfig
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 
+Task = Literal[
+    "image_classification",
+    "text_classification",
+    "audio_classification",
+    "tabular_classification",
+    "tabular_regression",
+    "forecasting",
+]
+# The tables of `[data]` that hold the input and the answer.
+_TASK_DATA = {
+    "image_classification": ("image", "label"),
+    "text_classification": ("text", "label"),
+    "audio_classification": ("audio", "label"),
+    "tabular_classification": ("table", "label"),
+    "tabular_regression": ("table", "target"),
+    "forecasting": ("series", None),
+}
+
 
 class Recipe(StrictConfig):
     """What is learned: one TOML file."""
@@ -22,7 +40,7 @@ class Recipe(StrictConfig):
     schema_version: Literal[1] = 1
     name: str
     description: str
-    task: Literal["image_classification"]
+    task: Task
     seed: int = 0
     data: DataConfig
     data_guard: DataGuardConfig = DataGuardConfig()
@@ -41,8 +59,21 @@ class Recipe(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _task_fits_the_data(self) -> Self:
+        found = self.data.input_name, self.data.answer_name
+        if found != _TASK_DATA[self.task]:
+            raise ValueError(
+                f"task = {self.task!r} needs the tables {_tables(_TASK_DATA[self.task])}. "
+                f"Received: {_tables(found)}. Change the task or the data."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _translation_leaves_some_image(self) -> Self:
-        image, limit = self.data.image, min(self.data.image.height_px, self.data.image.width_px)
+        image = self.data.image
+        if image is None:
+            return self
+        limit = min(image.height_px, image.width_px)
         if self.input.augment.max_translation_px >= limit:
             raise ValueError(
                 "input.augment.max_translation_px must be less than the image's shorter side. "
@@ -53,9 +84,10 @@ class Recipe(StrictConfig):
 
     @pydantic.model_validator(mode="after")
     def _image_is_large_enough_for_the_model(self) -> Self:
-        if not isinstance(self.model, CnnConfig):
+        image = self.data.image
+        if image is None or not isinstance(self.model, CnnConfig):
             return self
-        image, stages = self.data.image, len(self.model.stage_channels)
+        stages = len(self.model.stage_channels)
         if min(image.height_px, image.width_px) < 2**stages:
             raise ValueError(
                 f"model.stage_channels has {stages} stages, each of which halves the image, so "
@@ -63,6 +95,10 @@ class Recipe(StrictConfig):
                 f"{image.height_px} x {image.width_px} px. Use fewer stages or larger images."
             )
         return self
+
+
+def _tables(names: tuple[str, str | None]) -> str:
+    return " and ".join(f"data.{name}" for name in names if name)
 
 
 class RunConfig(StrictConfig):

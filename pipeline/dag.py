@@ -18,7 +18,7 @@ from components.data_guard import component as data_guard
 from components.evaluation_gate import component as evaluation_gate
 from components.evaluator import component as evaluator
 from components.ingest import component as ingest
-from components.ingest import config as data_config
+from components.ingest.features import config as data_config
 from components.model_check import component as model_check
 from components.publisher import component as publisher
 from components.report import component as report
@@ -110,7 +110,9 @@ class _Nodes:
         self._add(
             "schema",
             schema.CuratedSchema(
-                image=data.image, label=data.label, fingerprint=self._fingerprint("schema")
+                image=data.image_feature(),
+                label=data.label_feature(),
+                fingerprint=self._fingerprint("schema"),
             ),
         )
         self._add(
@@ -118,7 +120,7 @@ class _Nodes:
             statistics.StatisticsGen(
                 examples=self._output("ingest", "examples"),
                 schema=self._output("schema", "schema"),
-                num_classes=len(data.label.class_names),
+                num_classes=len(data.class_names),
                 fingerprint=self._fingerprint("statistics"),
             ),
         )
@@ -134,7 +136,7 @@ class _Nodes:
             validation_gate.ValidationGate(
                 statistics=self._output("statistics", "statistics"),
                 anomalies=self._output("validation", "anomalies"),
-                label=data.label,
+                label=data.label_feature(),
                 fingerprint=self._fingerprint("validation_gate"),
             ),
         )
@@ -169,7 +171,7 @@ class _Nodes:
         self._nodes["trainer"].add_upstream_node(self._nodes["data_guard"])
 
     def _add_evaluation_steps(self) -> None:
-        label = self._recipe.data.label
+        label = self._recipe.data.label_feature()
         self._add(
             "baseline",
             resolver.Resolver(
@@ -222,8 +224,8 @@ class _Nodes:
             model_check.ModelCheck(
                 examples=self._output("ingest", "examples"),
                 model=self._output("trainer", "model"),
-                image=data.image,
-                label=data.label,
+                image=data.image_feature(),
+                label=data.label_feature(),
                 split="test",
                 fingerprint=self._fingerprint("model_check"),
             ),

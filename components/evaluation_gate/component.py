@@ -7,7 +7,7 @@ from tfx.dsl.components.base import base_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
 from components.evaluation_gate import executor
-from components.ingest import config
+from components.ingest.features import config
 
 
 class EvaluationGateSpec(component_spec.ComponentSpec):

@@ -9,7 +9,7 @@ from tfx.types import artifact_utils
 
 from components.evaluation_gate import gate
 from components.evaluator import outcome
-from components.ingest import config
+from components.ingest.features import config
 
 
 class Executor(base_executor.BaseExecutor):

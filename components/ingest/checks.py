@@ -36,7 +36,7 @@ def check_image_size(data: DataConfig, *, height_px: int, width_px: int, channel
     Raises:
         DataError: If it differs from the recipe's and the recipe does not allow resizing.
     """
-    image = data.image
+    image = data.image_feature()
     found = (height_px, width_px, channels)
     if found != (image.height_px, image.width_px, image.channels) and not image.resize:
         raise DataError(

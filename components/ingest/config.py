@@ -1,13 +1,19 @@
 """DataConfig: where the examples come from, what they hold, and how they are split."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 import pydantic
 
+from components.ingest.features.config import (
+    AudioFeature,
+    ImageFeature,
+    LabelFeature,
+    SeriesFeature,
+    TableFeature,
+    TargetFeature,
+    TextFeature,
+)
 from models.base_config import StrictConfig
-
-# What the features of an ingested example are called, whatever the source calls them.
-IMAGE_FEATURE, LABEL_FEATURE = "image", "label"
 
 Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
 
@@ -53,43 +59,33 @@ Source = Annotated[
 ]
 
 
-class ImageFeature(StrictConfig):
-    """The input image; pixels are uint8 in [0, 255]."""
-
-    # Its name in the source; in the ingested examples it is always IMAGE_FEATURE.
-    source_name: str = "image"
-    height_px: Annotated[int, pydantic.Field(gt=0)]
-    width_px: Annotated[int, pydantic.Field(gt=0)]
-    channels: Literal[1, 3]
-    # False: an image of another size stops the run. True: it is stretched, in training and in
-    # serving alike.
-    resize: bool = False
-
-
-class LabelFeature(StrictConfig):
-    """The class label: an int64 index into `class_names`."""
-
-    # Its name in the source; in the ingested examples it is always LABEL_FEATURE.
-    source_name: str = "label"
-    class_names: Annotated[tuple[str, ...], pydantic.Field(min_length=2)]
-
-    @pydantic.model_validator(mode="after")
-    def _names_are_distinct(self) -> Self:
-        twice = sorted({name for name in self.class_names if self.class_names.count(name) > 1})
-        if twice:
-            raise ValueError(
-                "class_names must differ from each other. "
-                f"Received twice or more: {', '.join(twice)}. Rename or remove the repeated ones."
-            )
-        return self
+FeatureT = TypeVar("FeatureT", ImageFeature, LabelFeature)
+Input = ImageFeature | TextFeature | AudioFeature | TableFeature | SeriesFeature
+_INPUTS = ("image", "text", "audio", "table", "series")
 
 
 class SplitConfig(StrictConfig):
-    """Shares of the splits that the source does not give; membership is a hash of the content."""
+    """How the splits that the source does not give are made.
 
+    "hash": membership is a hash of the content, or of the column `key`. "group": rows with the same
+    value of the column `key` stay together. "time": the latest rows by the column `key` are the
+    test split, the ones before them the validation split.
+    """
+
+    by: Literal["hash", "group", "time"] = "hash"
+    key: str | None = None
     validation_share: Share = 0.1
     # Only for sources without a test split of their own.
     test_share: Share | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _groups_and_times_have_a_column(self) -> Self:
+        if self.by != "hash" and self.key is None:
+            raise ValueError(
+                f'by = "{self.by}" needs the column that it goes by. Received: no key. '
+                "Set data.splits.key to its name."
+            )
+        return self
 
     @pydantic.model_validator(mode="after")
     def _something_is_left_to_train_on(self) -> Self:
@@ -109,10 +105,80 @@ class RejectConfig(StrictConfig):
 
 
 class DataConfig(StrictConfig):
-    """The data of a recipe."""
+    """The data of a recipe: one source, one kind of input, and a label or a target."""
 
     source: Source
-    image: ImageFeature
-    label: LabelFeature
+    image: ImageFeature | None = None
+    text: TextFeature | None = None
+    audio: AudioFeature | None = None
+    table: TableFeature | None = None
+    # Its own columns say what is forecast, so that it has neither label nor target.
+    series: SeriesFeature | None = None
+    label: LabelFeature | None = None
+    target: TargetFeature | None = None
     splits: SplitConfig = SplitConfig()
     rejects: RejectConfig = RejectConfig()
+
+    @pydantic.model_validator(mode="after")
+    def _has_one_input(self) -> Self:
+        found = [name for name in _INPUTS if getattr(self, name) is not None]
+        if len(found) != 1:
+            raise ValueError(
+                f"data must have one of the tables {', '.join(_INPUTS)}. "
+                f"Received: {', '.join(found) or 'none of them'}."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _has_one_answer(self) -> Self:
+        answers = [name for name in ("label", "target") if getattr(self, name) is not None]
+        expected = 0 if self.series else 1
+        if len(answers) != expected:
+            raise ValueError(
+                "data must have either a table label or a table target, and neither beside series. "
+                f"Received: {', '.join(answers) or 'neither'}."
+            )
+        return self
+
+    @property
+    def input(self) -> Input:
+        """The one input that the recipe has."""
+        found: Input = getattr(self, self.input_name)
+        return found
+
+    @property
+    def input_name(self) -> str:
+        """The name of its table: image, text, audio, table or series."""
+        return next(name for name in _INPUTS if getattr(self, name) is not None)
+
+    @property
+    def answer_name(self) -> str | None:
+        """The name of the table that says what is predicted: label, target, or none of a series."""
+        return next((name for name in ("label", "target") if getattr(self, name) is not None), None)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the classes; none if numbers are predicted."""
+        return self.label.class_names if self.label else ()
+
+    def image_feature(self) -> ImageFeature:
+        """Returns the input image.
+
+        Raises:
+            ValueError: If the recipe's input is of another kind.
+        """
+        return _present("image", self.image)
+
+    def label_feature(self) -> LabelFeature:
+        """Returns the class label.
+
+        Raises:
+            ValueError: If the recipe predicts numbers.
+        """
+        return _present("label", self.label)
+
+
+def _present(name: str, feature: FeatureT | None) -> FeatureT:
+    if feature is None:
+        raise ValueError(f"The recipe must have a table data.{name}. Received: none. Add it.")
+    return feature

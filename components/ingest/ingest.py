@@ -88,7 +88,7 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
     with atomic.new_folder(final) as folder:
         plan = writer.WritePlan(
             folder=folder,
-            label=data.label,
+            label=data.label_feature(),
             seed=seed,
             shares=splits.split_shares(data.splits, given=source.given_splits),
             num_shards=num_shards,
@@ -147,6 +147,6 @@ def _finish_split(
         )
     counts = {
         class_name: sum(shard.class_counts.get(index, 0) for shard in written)
-        for index, class_name in enumerate(data.label.class_names)
+        for index, class_name in enumerate(data.class_names)
     }
     return Split(shards=tuple(shards), class_counts=counts)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from components.ingest import example, fingerprint, splits, tfrecord
-from components.ingest.config import LabelFeature
 from components.ingest.errors import DataError, RowError, nearest
+from components.ingest.features.config import LabelFeature
 from components.ingest.sources.base import Block, Reject, Row
 
 FINGERPRINTS_SUFFIX = ".fingerprints"

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import tensorflow as tf
 
-from components.ingest.config import ImageFeature
+from components.ingest.features.config import ImageFeature
 from components.input_pipeline import augment, examples, order, shard_index
 from components.input_pipeline.config import AugmentConfig, InputConfig
 

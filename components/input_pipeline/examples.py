@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 import tensorflow as tf
 
-from components.ingest.config import ImageFeature
+from components.ingest.features.config import ImageFeature
 from components.input_pipeline import shard_index
 from serving.export import preprocessing
 

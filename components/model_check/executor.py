@@ -16,7 +16,7 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
-from components.ingest import config
+from components.ingest.features import config
 from components.model_check import compare, fresh_process, server
 from serving.export import precision, preprocessing
 

@@ -6,7 +6,7 @@ accept whatever mistakes that split holds.
 
 from tensorflow_metadata.proto.v0 import schema_pb2
 
-from components.ingest import config
+from components.ingest.features import config
 
 
 def curated_schema(image: config.ImageFeature, label: config.LabelFeature) -> schema_pb2.Schema:

@@ -10,7 +10,7 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 from tfx.utils import io_utils
 
-from components.ingest import config
+from components.ingest.features import config
 from components.schema import curated
 
 # The name under which TFX's own SchemaGen writes.

@@ -44,7 +44,7 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
     export.export_model(
         result.model,
         serving_dir,
-        class_names=request.data.label.class_names,
+        class_names=request.data.class_names,
         warmup_examples=_first_examples(request.validation_files),
         recipe=recipe,
     )

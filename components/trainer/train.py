@@ -321,12 +321,12 @@ def _worker_index() -> int:
 
 
 def _num_classes(request: TrainRequest) -> int:
-    return len(request.data.label.class_names)
+    return len(request.data.class_names)
 
 
 def image_shape(request: TrainRequest) -> tuple[int, int, int]:
     """Returns (height, width, channels) of the images."""
-    image = request.data.image
+    image = request.data.image_feature()
     return image.height_px, image.width_px, image.channels
 
 
@@ -356,7 +356,7 @@ def train_dataset(request: TrainRequest, start_step: int = 0) -> tf.data.Dataset
     """
     return chain.train_dataset(
         request.train_files,
-        image=request.data.image,
+        image=request.data.image_feature(),
         input_config=request.input,
         global_batch_size=request.training.global_batch_size,
         seed=request.seed,
@@ -368,7 +368,7 @@ def validation_dataset(request: TrainRequest) -> tf.data.Dataset:
     """Returns the validation split once, in batches of one shape, padding with weight 0."""
     dataset = chain.eval_dataset(
         request.validation_files,
-        image=request.data.image,
+        image=request.data.image_feature(),
         global_batch_size=request.training.global_batch_size,
     )
     return dataset if request.max_batches is None else dataset.take(request.max_batches)

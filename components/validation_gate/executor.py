@@ -12,7 +12,7 @@ from tfx.dsl.components.base import base_executor
 from tfx.dsl.io import fileio
 from tfx.types import artifact_utils
 
-from components.ingest import config
+from components.ingest.features import config
 from components.validation_gate import gate
 
 

@@ -50,7 +50,7 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     num_examples = min(_NUM_EXAMPLES, chain.count_examples(shards))
     batches = chain.train_dataset(
         shards,
-        image=recipe.data.image,
+        image=recipe.data.image_feature(),
         input_config=InputConfig(cache="none"),
         global_batch_size=num_examples,
         seed=recipe.seed,

@@ -88,7 +88,7 @@ def _metrics(
     worst = evaluation.worst_class()
     return {
         **evaluation.metrics,
-        "worst_class": recipe.data.label.class_names[worst],
+        "worst_class": recipe.data.class_names[worst],
         "worst_class_accuracy": evaluation.class_accuracy[worst],
     }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from components.ingest import config
+from components.ingest.features import config
 
 IMAGE = config.ImageFeature(height_px=2, width_px=2, channels=1)
 LABEL = config.LabelFeature(class_names=("cat", "dog"))

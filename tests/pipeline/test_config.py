@@ -99,3 +99,31 @@ def test_contradictory_settings_are_refused(set_value, sentence):
 def test_a_recipe_cannot_be_changed():
     with pytest.raises(pydantic.ValidationError, match="frozen"):
         recipe_files.load("digits").seed = 3
+
+
+def _digits(**changes):
+    return recipe_files.load("digits").to_dict() | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        (
+            {"text": {"max_tokens": 9}},
+            "one of the tables image, text, audio, table, series.*image, text",
+        ),
+        ({"image": None}, "Received: none of them"),
+        ({"label": None}, "either a table label or a table target.*Received: neither"),
+        ({"target": {"source_name": "fare"}}, "Received: label, target"),
+        ({"splits": {"by": "group"}}, "Set data.splits.key"),
+    ],
+)
+def test_data_needs_one_input_and_one_answer(changes, sentence):
+    data = _digits()["data"] | changes
+    with pytest.raises(pydantic.ValidationError, match=sentence):
+        Recipe.from_dict(_digits(data={key: value for key, value in data.items() if value}))
+
+
+def test_task_must_fit_the_data():
+    with pytest.raises(pydantic.ValidationError, match="needs the tables data.series. Received"):
+        Recipe.from_dict(_digits(task="forecasting"))

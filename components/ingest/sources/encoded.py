@@ -8,8 +8,8 @@ import PIL.Image
 import PIL.ImageOps
 
 from components.ingest import fingerprint, image_header
-from components.ingest.config import ImageFeature
 from components.ingest.errors import RowError
+from components.ingest.features.config import ImageFeature
 
 _EXIF_ORIENTATION = 0x0112
 _UPRIGHT = 1

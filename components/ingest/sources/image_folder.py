@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.ingest import splits
-from components.ingest.config import DataConfig, ImageFeature, ImageFolderSource
+from components.ingest.config import DataConfig, ImageFolderSource
 from components.ingest.errors import DataError, RowError, nearest
+from components.ingest.features.config import ImageFeature
 from components.ingest.sources import encoded
 from components.ingest.sources.base import Reject, Row
 
@@ -98,13 +99,13 @@ def open_folder(source: ImageFolderSource, data: DataConfig) -> ImageFolder:
         )
     if source.labels_file is not None:
         split_files = _read_labels(folder, source.labels_file)
-        return ImageFolder(folder, data.image, split_files, (source.labels_file,))
+        return ImageFolder(folder, data.image_feature(), split_files, (source.labels_file,))
     split_files = {}
     for split in _given_splits(folder) or (None,):
         prefix = split or ""
-        _check_class_folders(folder / prefix, data.label.class_names)
+        _check_class_folders(folder / prefix, data.class_names)
         split_files[split or splits.TRAIN] = _list_classes(folder, prefix)
-    return ImageFolder(folder, data.image, split_files)
+    return ImageFolder(folder, data.image_feature(), split_files)
 
 
 def list_folder(folder: Path) -> tuple[tuple[str, ...], list[ImageFile]]:

@@ -36,11 +36,11 @@ class RecordBlock:
                 yield Reject(key, str(error))
 
     def _row(self, key: str, features: dict[str, list[Any]]) -> Row:
-        images = features.get(self.data.image.source_name, [])
-        labels = features.get(self.data.label.source_name, [])
+        images = features.get(self.data.image_feature().source_name, [])
+        labels = features.get(self.data.label_feature().source_name, [])
         if len(images) != 1 or len(labels) != 1:
             raise RowError("it has no image or no label")
-        look = encoded.check_image(images[0], self.data.image)
+        look = encoded.check_image(images[0], self.data.image_feature())
         return Row(key, images[0], labels[0], images[0], look)
 
 
@@ -152,28 +152,31 @@ def _shards(folder: Path, info: dict[str, Any], split: dict[str, Any]) -> list[P
 
 def _check_features(folder: Path, data: DataConfig) -> None:
     features = json.loads((folder / "features.json").read_text())["featuresDict"]["features"]
-    for key, name in (("image", data.image.source_name), ("label", data.label.source_name)):
+    for key, name in (
+        ("image", data.image_feature().source_name),
+        ("label", data.label_feature().source_name),
+    ):
         if name not in features or ("image" in features[name]) != (key == "image"):
             raise DataError(
                 f"Expected data.{key}.source_name to be a feature that holds the {key}. "
                 f"Received: data.{key}.source_name={name}, features={sorted(features)}."
                 f"{nearest(name, features)}"
             )
-    dimensions = features[data.image.source_name]["image"]["shape"].get("dimensions", [])
+    dimensions = features[data.image_feature().source_name]["image"]["shape"].get("dimensions", [])
     if len(dimensions) == 3 and not {"-1", "0"} & set(dimensions):
         height_px, width_px, channels = (int(size) for size in dimensions)
         checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=channels)
-    _check_class_names(folder / f"{data.label.source_name}.labels.txt", data)
+    _check_class_names(folder / f"{data.label_feature().source_name}.labels.txt", data)
 
 
 def _check_class_names(path: Path, data: DataConfig) -> None:
     if not path.is_file():
         return
     names = tuple(path.read_text().splitlines())
-    if names != data.label.class_names:
+    if names != data.class_names:
         raise DataError(
             "Expected data.label.class_names to be the dataset's own, in its order. "
-            f"Received: {list(data.label.class_names)}; the dataset has {list(names)}. "
+            f"Received: {list(data.class_names)}; the dataset has {list(names)}. "
             "Copy that list into the recipe."
         )
 

@@ -74,7 +74,7 @@ def estimate(request: train.TrainRequest, *, num_replicas: int = 1) -> Estimate:
         model = registry.build_model(
             request.model,
             image_shape=train.image_shape(request),
-            num_classes=len(request.data.label.class_names),
+            num_classes=len(request.data.class_names),
         )
     num_parameters = _count(model.trainable_variables)
     micro_batch = math.ceil(

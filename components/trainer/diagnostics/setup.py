@@ -38,7 +38,7 @@ def make_bench(request: train.TrainRequest) -> Bench:
         ValueError: If batch size, data and model do not fit each other.
     """
     one_device = strategy.make_strategy("one_device")
-    num_classes = len(request.data.label.class_names)
+    num_classes = len(request.data.class_names)
     build.check_request(request.training, one_device, num_classes=num_classes)
     steps_per_epoch = train.count_steps_per_epoch(request)
     keras.utils.set_random_seed(request.seed)

@@ -19,7 +19,7 @@ import PIL.Image
 import tensorflow as tf
 
 from components.ingest import example, tfrecord
-from components.ingest.config import ImageFeature
+from components.ingest.features.config import ImageFeature
 from components.input_pipeline import chain
 from components.input_pipeline.config import AugmentConfig, InputConfig
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from components.ingest import ingest
-from components.ingest.config import ImageFeature
+from components.ingest.features.config import ImageFeature
 from components.input_pipeline import chain
 from components.input_pipeline.config import AugmentConfig, InputConfig
 from tests.components import data_factories
@@ -160,7 +160,7 @@ def test_batch_that_the_data_does_not_fill_is_refused(shards, batch):
 REPLICAS = """
 import json, sys
 import tensorflow as tf
-from components.ingest.config import ImageFeature
+from components.ingest.features.config import ImageFeature
 from components.input_pipeline import chain
 from components.input_pipeline.config import AugmentConfig, InputConfig
 

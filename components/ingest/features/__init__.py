@@ -1,0 +1,1 @@
+"""What examples hold: one module for each kind of feature."""

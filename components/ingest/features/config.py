@@ -1,0 +1,153 @@
+"""What an example holds: the input, one kind to a recipe, and the label or the target.
+
+In the ingested tf.Examples an image, a text or a recording lies under its own kind's name, a
+table's columns under the names that they have in the source, a label under LABEL_FEATURE, a target
+under TARGET_FEATURE, and the past of a series under HISTORY_FEATURE.
+"""
+
+from typing import Annotated, Literal, Self
+
+import pydantic
+
+from models.base_config import StrictConfig
+
+IMAGE_FEATURE, TEXT_FEATURE, AUDIO_FEATURE = "image", "text", "audio"
+HISTORY_FEATURE = "history"
+LABEL_FEATURE, TARGET_FEATURE = "label", "target"
+KEY_FEATURE = "key"
+# What the data guard asks for: which rows belong together, and when a row is from (seconds).
+GROUP_FEATURE, TIME_FEATURE = "group", "time"
+RESERVED_NAMES = frozenset(
+    {LABEL_FEATURE, TARGET_FEATURE, KEY_FEATURE, GROUP_FEATURE, TIME_FEATURE}
+)
+
+PositiveInt = Annotated[int, pydantic.Field(gt=0)]
+
+
+class ImageFeature(StrictConfig):
+    """The input image; pixels are uint8 in [0, 255]."""
+
+    # Its name in the source; in the ingested examples it is always IMAGE_FEATURE.
+    source_name: str = "image"
+    height_px: PositiveInt
+    width_px: PositiveInt
+    channels: Literal[1, 3]
+    # False: an image of another size stops the run. True: it is stretched, in training and in
+    # serving alike.
+    resize: bool = False
+
+
+class TextFeature(StrictConfig):
+    """The input text, in UTF-8; words become token ids by a vocabulary of the training split."""
+
+    # Its name in the source; in the ingested examples it is always TEXT_FEATURE.
+    source_name: str = "text"
+    # What is longer is cut off, what is shorter is padded.
+    max_tokens: PositiveInt = 128
+    # The most frequent words; all others share one id.
+    vocabulary_size: Annotated[int, pydantic.Field(ge=2)] = 8000
+
+
+class AudioFeature(StrictConfig):
+    """The input recording: one channel, float32 in [-1, 1]."""
+
+    # Its name in the source; in the ingested examples it is always AUDIO_FEATURE.
+    source_name: str = "audio"
+    sample_rate_hz: PositiveInt
+    # What is longer is cut off, what is shorter is padded with silence.
+    max_seconds: Annotated[float, pydantic.Field(gt=0.0)]
+
+
+class NumberColumn(StrictConfig):
+    """A column of numbers, standardised by the mean and deviation of the training split."""
+
+    kind: Literal["number"]
+
+
+class CategoryColumn(StrictConfig):
+    """A column of names, which become ids by a vocabulary of the training split."""
+
+    kind: Literal["category"]
+    # The most frequent values; all others share one id.
+    max_values: Annotated[int, pydantic.Field(ge=1)] = 1000
+
+
+Column = Annotated[NumberColumn | CategoryColumn, pydantic.Field(discriminator="kind")]
+
+
+class TableFeature(StrictConfig):
+    """The input columns of a table, by their names in the source; a missing value is allowed."""
+
+    columns: Annotated[dict[str, Column], pydantic.Field(min_length=1)]
+
+    @pydantic.field_validator("columns")
+    @classmethod
+    def _names_are_free(cls, columns: dict[str, Column]) -> dict[str, Column]:
+        if taken := sorted(RESERVED_NAMES & columns.keys()):
+            raise ValueError(
+                f"columns must not be called {', '.join(sorted(RESERVED_NAMES))}, since examples "
+                f"hold other things under these names. Received: {', '.join(taken)}. "
+                "Rename them in the source."
+            )
+        return columns
+
+    def numbers(self) -> tuple[str, ...]:
+        """Returns the names of the columns of numbers, in the recipe's order."""
+        return tuple(name for name, column in self.columns.items() if column.kind == "number")
+
+    def categories(self) -> tuple[str, ...]:
+        """Returns the names of the columns of names, in the recipe's order."""
+        return tuple(name for name, column in self.columns.items() if column.kind == "category")
+
+
+class SeriesFeature(StrictConfig):
+    """Windows of a series of regular steps: the past is the input, the future is the target."""
+
+    # Columns of the source: when, what is forecast, what else is known of the past, and which
+    # series a row belongs to if there are several.
+    time: str
+    value: str
+    covariates: tuple[str, ...] = ()
+    series: str | None = None
+    history_steps: PositiveInt
+    horizon_steps: PositiveInt
+    # Steps after which the series repeats, such as 48 half-hours; the simple forecast to beat is
+    # the value of one period before.
+    period_steps: PositiveInt = 1
+    # Steps from the beginning of one window to that of the next.
+    stride_steps: PositiveInt = 1
+
+    @pydantic.model_validator(mode="after")
+    def _history_holds_a_period(self) -> Self:
+        if self.period_steps > self.history_steps:
+            raise ValueError(
+                "history_steps must be at least period_steps, so that the simple forecast can look "
+                f"one period back. Received: history_steps = {self.history_steps}, "
+                f"period_steps = {self.period_steps}. Raise history_steps."
+            )
+        return self
+
+
+class LabelFeature(StrictConfig):
+    """The class label: an int64 index into `class_names`."""
+
+    # Its name in the source; in the ingested examples it is always LABEL_FEATURE.
+    source_name: str = "label"
+    class_names: Annotated[tuple[str, ...], pydantic.Field(min_length=2)]
+
+    @pydantic.model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        twice = sorted({name for name in self.class_names if self.class_names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                "class_names must differ from each other. "
+                f"Received twice or more: {', '.join(twice)}. Rename or remove the repeated ones."
+            )
+        return self
+
+
+class TargetFeature(StrictConfig):
+    """The number to be predicted: float32."""
+
+    # Its name in the source; in the ingested examples it is always TARGET_FEATURE.
+    source_name: str
