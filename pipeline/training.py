@@ -3,26 +3,24 @@
 Importing this module does not import TensorFlow.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import pathlib
 import threading
-import typing
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from components.ingest import cache_location, ingest
+from components.trainer import request as train_request
 from pipeline.config import Recipe
-
-if typing.TYPE_CHECKING:
-    from components.trainer import train
 
 KERAS_MODEL_FILE = "model.keras"
 
 
-def make_request(recipe: Recipe, *, strategy: str, directory: pathlib.Path) -> train.TrainRequest:
+def make_request(
+    recipe: Recipe, *, strategy: str, directory: pathlib.Path
+) -> train_request.TrainRequest:
     """Ingests the data, unless that was done before, and joins it with the recipe.
 
     Args:
@@ -35,10 +33,7 @@ def make_request(recipe: Recipe, *, strategy: str, directory: pathlib.Path) -> t
     """
     cache_dir = cache_location.cache_dir()
     dataset = ingest.ingest(recipe.data, seed=recipe.seed, cache_dir=cache_dir)
-    # Imported here, because it imports TensorFlow, and bad data should not wait for that.
-    from components.trainer import train
-
-    return train.TrainRequest(
+    return train_request.TrainRequest(
         data=recipe.data,
         input=recipe.input,
         model=recipe.model,
@@ -75,7 +70,7 @@ def printed_events(write: Callable[[str], None]) -> Iterator[None]:
         reader.join()
 
 
-def event_line(event: dict[str, typing.Any]) -> str:
+def event_line(event: dict[str, Any]) -> str:
     """Writes an event for people; an empty text for one that says nothing here.
 
     >>> event_line({"event": "message", "text": "Training goes on."})

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from components.trainer import request as train_request
 from components.trainer import train
 from components.trainer.diagnostics import estimate
 
@@ -10,7 +11,7 @@ class OutOfMemoryError(RuntimeError):
     """Training did not fit into the device's memory; the message lists what would save some."""
 
 
-def train_or_explain(request: train.TrainRequest) -> train.TrainResult:
+def train_or_explain(request: train_request.TrainRequest) -> train.TrainResult:
     """Trains; where memory runs out, it says what needs how much and which settings need less.
 
     Args:
@@ -25,7 +26,7 @@ def train_or_explain(request: train.TrainRequest) -> train.TrainResult:
         raise OutOfMemoryError(_sentence(request, estimate.estimate(request))) from error
 
 
-def _sentence(request: train.TrainRequest, needed: estimate.Estimate) -> str:
+def _sentence(request: train_request.TrainRequest, needed: estimate.Estimate) -> str:
     parts = ", ".join(
         f"{name} {estimate.format_bytes(getattr(needed, name))}"
         for name in ("parameters", "gradients", "optimizer", "activations")

@@ -13,6 +13,7 @@ import tensorflow as tf
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
 from components.trainer import memory, train
+from components.trainer import request as train_request
 from components.trainer.config import TrainingConfig
 from models.config import parse_model_config
 from serving.export import export
@@ -56,14 +57,14 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
     _write_history(run_dir, result)
 
 
-def make_request(fn_args: fn_args_utils.FnArgs) -> train.TrainRequest:
+def make_request(fn_args: fn_args_utils.FnArgs) -> train_request.TrainRequest:
     """Reads the settings that a step needs from TFX's arguments.
 
     Args:
         fn_args: As in `run_fn`.
     """
     recipe = fn_args.custom_config["recipe"]
-    return train.TrainRequest(
+    return train_request.TrainRequest(
         data=DataConfig.from_dict(recipe["data"]),
         input=InputConfig.from_dict(recipe.get("input", {})),
         model=parse_model_config(recipe["model"]),

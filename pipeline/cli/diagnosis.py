@@ -1,23 +1,18 @@
 """What the commands that measure a recipe share: its request, and their errors."""
 
-from __future__ import annotations
-
 import contextlib
 import pathlib
 import tempfile
-import typing
 from collections.abc import Iterator
 
 from components.ingest import errors
+from components.trainer import request as train_request
 from pipeline import training
 from pipeline.cli import group, options
 
-if typing.TYPE_CHECKING:
-    from components.trainer import train
-
 
 @contextlib.contextmanager
-def request(recipe_name: str, set_values: tuple[str, ...]) -> Iterator[train.TrainRequest]:
+def request(recipe_name: str, set_values: tuple[str, ...]) -> Iterator[train_request.TrainRequest]:
     """Gives a recipe's request with a folder that is removed; a wrong setting is bad input.
 
     Args:

@@ -17,7 +17,8 @@ import time
 import keras
 import tensorflow as tf
 
-from components.trainer import train
+from components.trainer import batches, train
+from components.trainer import request as train_request
 from models import registry
 from pipeline import recipe_files, training
 from tests.bench import machine
@@ -43,14 +44,14 @@ class EpochClock(keras.callbacks.Callback):
         self.seconds.append(time.monotonic() - self._started)
 
 
-def kerasline_seconds(request: train.TrainRequest) -> list[float]:
+def kerasline_seconds(request: train_request.TrainRequest) -> list[float]:
     """Trains as `kerasline train` does and returns the seconds of each epoch but the first."""
     with tempfile.TemporaryDirectory() as directory:
         result = train.train(dataclasses.replace(request, directory=pathlib.Path(directory)))
     return [record.seconds for record in result.history[1:]]
 
 
-def fit_seconds(request: train.TrainRequest, *, steps_per_execution: int) -> list[float]:
+def fit_seconds(request: train_request.TrainRequest, *, steps_per_execution: int) -> list[float]:
     """Trains with `model.fit` and returns the seconds of each epoch but the first."""
     keras.utils.set_random_seed(request.seed)
     model = registry.build_model(
@@ -72,10 +73,10 @@ def fit_seconds(request: train.TrainRequest, *, steps_per_execution: int) -> lis
     )
     clock = EpochClock()
     model.fit(
-        train.train_dataset(request),
+        batches.train_dataset(request),
         epochs=request.training.num_epochs,
-        steps_per_epoch=train.count_steps_per_epoch(request),
-        validation_data=train.validation_dataset(request),
+        steps_per_epoch=batches.count_steps_per_epoch(request),
+        validation_data=batches.validation_dataset(request),
         callbacks=[clock],
         verbose=0,
     )
@@ -95,7 +96,7 @@ def compare(recipe_name: str, *, max_batches: int, rounds: int) -> str:
         times["fit"] += fit_seconds(request, steps_per_execution=1)
         times["fit32"] += fit_seconds(request, steps_per_execution=32)
         times["kerasline"] += kerasline_seconds(request)
-    steps = train.count_steps_per_epoch(request)
+    steps = batches.count_steps_per_epoch(request)
     fit, fit32, ours = (1e3 * statistics.median(times[name]) / steps for name in times)
     return (
         f"| {recipe_name} | {fit:.2f} | {fit32:.2f} | {ours:.2f} | {ours / fit:.2f}x "

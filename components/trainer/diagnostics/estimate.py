@@ -7,7 +7,8 @@ import pathlib
 import keras
 import tensorflow as tf
 
-from components.trainer import precision, train
+from components.trainer import batches, precision
+from components.trainer import request as train_request
 from components.trainer.config import TrainingConfig
 from models import registry
 
@@ -58,7 +59,7 @@ class Estimate:
         return [f"{text} (about {format_bytes(saved)})" for text, saved in ranked if saved]
 
 
-def estimate(request: train.TrainRequest, *, num_replicas: int = 1) -> Estimate:
+def estimate(request: train_request.TrainRequest, *, num_replicas: int = 1) -> Estimate:
     """Adds up what the recipe's training needs on each device; nothing is trained.
 
     Activations are counted as every layer's output once; the backend shares some and keeps others
@@ -73,8 +74,8 @@ def estimate(request: train.TrainRequest, *, num_replicas: int = 1) -> Estimate:
     with precision.policy_scope(policy):
         model = registry.build_model(
             request.model,
-            image_shape=train.image_shape(request),
-            num_classes=len(request.data.class_names),
+            image_shape=batches.image_shape(request),
+            num_classes=batches.num_classes(request),
         )
     num_parameters = _count(model.trainable_variables)
     micro_batch = math.ceil(

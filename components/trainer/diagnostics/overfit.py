@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from components.trainer import metrics, train
+from components.trainer import metrics
+from components.trainer import request as train_request
 from components.trainer.diagnostics import setup
 
 _MAX_BATCH_SIZE = 32
@@ -44,7 +45,7 @@ class OverfitResult:
 
 
 def overfit(
-    request: train.TrainRequest, *, max_steps: int = 500, target_loss: float = 0.02
+    request: train_request.TrainRequest, *, max_steps: int = 500, target_loss: float = 0.02
 ) -> OverfitResult:
     """Trains on the first batch alone, without augmentation, decay or smoothing.
 

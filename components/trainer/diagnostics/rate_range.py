@@ -11,7 +11,8 @@ import pathlib
 
 import numpy as np
 
-from components.trainer import metrics, train
+from components.trainer import metrics
+from components.trainer import request as train_request
 from components.trainer.diagnostics import setup
 
 # Training is over when the smoothed loss is this many times the smallest one.
@@ -36,7 +37,7 @@ class RangeResult:
 
 
 def range_test(
-    request: train.TrainRequest,
+    request: train_request.TrainRequest,
     *,
     lowest: float = 1e-6,
     highest: float = 1.0,

@@ -7,7 +7,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from components.trainer import build, precision, strategy, train
+from components.trainer import batches, build, precision, strategy
+from components.trainer import request as train_request
 from components.trainer.config import OptimizerConfig, ScheduleConfig, TrainingConfig
 
 
@@ -28,7 +29,7 @@ class Bench:
         return iter(self.dataset)
 
 
-def make_bench(request: train.TrainRequest) -> Bench:
+def make_bench(request: train_request.TrainRequest) -> Bench:
     """Builds a run on one device.
 
     Args:
@@ -38,21 +39,21 @@ def make_bench(request: train.TrainRequest) -> Bench:
         ValueError: If batch size, data and model do not fit each other.
     """
     one_device = strategy.make_strategy("one_device")
-    num_classes = len(request.data.class_names)
+    num_classes = batches.num_classes(request)
     build.check_request(request.training, one_device, num_classes=num_classes)
-    steps_per_epoch = train.count_steps_per_epoch(request)
+    steps_per_epoch = batches.count_steps_per_epoch(request)
     keras.utils.set_random_seed(request.seed)
     with precision.policy_scope(precision.resolve_policy(request.training.precision)):
         built = build.build(
             request.model,
             request.training,
-            image_shape=train.image_shape(request),
+            image_shape=batches.image_shape(request),
             num_classes=num_classes,
             seed=request.seed,
             steps_per_epoch=steps_per_epoch,
             strategy=one_device,
         )
-    return Bench(built=built, dataset=train.train_dataset(request))
+    return Bench(built=built, dataset=batches.train_dataset(request))
 
 
 def plain_training(

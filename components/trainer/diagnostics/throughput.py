@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from components.trainer import train
+from components.trainer import batches
+from components.trainer import request as train_request
 from components.trainer.diagnostics import estimate, setup
 
 _MEASURED_SECS = 1.0
@@ -58,7 +59,7 @@ class BatchSpeed:
     bytes_needed: int
 
 
-def profile(request: train.TrainRequest) -> Profile:
+def profile(request: train_request.TrainRequest) -> Profile:
     """Measures the parts of a step one after another.
 
     Args:
@@ -82,14 +83,14 @@ def profile(request: train.TrainRequest) -> Profile:
         # One number is enough to make all of them be computed.
         return [tf.reduce_sum(gradient) for gradient in gradients]
 
-    batches = bench.batches()
-    input_secs = _seconds_each(lambda: next(batches))
+    iterator = bench.batches()
+    input_secs = _seconds_each(lambda: next(iterator))
     forward_secs = _seconds_each(lambda: forward(*batch).numpy())
     both_secs = _seconds_each(lambda: backward(*batch)[0].numpy())
     num_steps = max(int(_MEASURED_SECS / both_secs), 2)
-    step.run(batches, 1)
+    step.run(iterator, 1)
     started = time.monotonic()
-    report = step.run(batches, num_steps)
+    report = step.run(iterator, num_steps)
     step_secs = (time.monotonic() - started) / num_steps
     return Profile(
         input=input_secs,
@@ -122,7 +123,7 @@ def draw(measured: Profile, path: pathlib.Path) -> None:
     picture.savefig(path, dpi=120)
 
 
-def batch_speeds(request: train.TrainRequest, sizes: Iterable[int]) -> Iterator[BatchSpeed]:
+def batch_speeds(request: train_request.TrainRequest, sizes: Iterable[int]) -> Iterator[BatchSpeed]:
     """Measures batch sizes until one would no longer fit into memory.
 
     Args:
@@ -140,7 +141,7 @@ def batch_speeds(request: train.TrainRequest, sizes: Iterable[int]) -> Iterator[
         needed = estimate.estimate(sized)
         if needed.total > _MEMORY_SHARE * needed.available:
             return
-        if size > train.count_examples(sized):
+        if size > batches.count_examples(sized):
             return
         bench = setup.make_bench(sized)
         one_step = functools.partial(bench.built.step.run, bench.batches(), 1)

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
-from components.trainer import train
+from components.trainer import request as train_request
+from components.trainer import session, train
 from components.trainer.config import TrainingConfig
 from models.config import parse_model_config
 
@@ -29,7 +30,7 @@ def request(directory, *, data, dataset, model=None, strategy="one_device", **tr
         "checkpoints": {"every_steps": 3},
         **training,
     }
-    return train.TrainRequest(
+    return train_request.TrainRequest(
         data=DataConfig.from_dict(data),
         input=InputConfig.from_dict({"augment": {"max_translation_px": 1}}),
         model=parse_model_config(
@@ -59,7 +60,7 @@ def attempt(directory, num_replicas, settings):
 def log_lines(directory):
     """The log without what the clock says."""
     lines = []
-    for line in (pathlib.Path(directory) / train.LOG_FILE).open():
+    for line in (pathlib.Path(directory) / session.LOG_FILE).open():
         event = json.loads(line)
         for name in ("rows_per_sec", "wait_share", "seconds"):
             event.pop(name, None)

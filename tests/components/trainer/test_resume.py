@@ -12,7 +12,7 @@ import pytest
 
 from components.ingest import ingest
 from components.ingest.config import DataConfig
-from components.trainer import checkpoints, train
+from components.trainer import checkpoints, session, train
 from pipeline import recipe_files
 from tests.components.trainer import resume_program
 
@@ -67,7 +67,7 @@ def _wait_for_progress(process, directory):
 
 
 def _newest(directory):
-    folders = (directory / train.CHECKPOINTS_DIR).glob("step-*")
+    folders = (directory / session.CHECKPOINTS_DIR).glob("step-*")
     return max((path.name for path in folders), default="")
 
 
@@ -78,7 +78,7 @@ def _assert_same(directory, weights, uninterrupted):
     lines = resume_program.log_lines(directory)
     assert lines == resume_program.log_lines(expected_directory)
     stores = [
-        checkpoints.read(folder / train.CHECKPOINTS_DIR / _newest(folder))
+        checkpoints.read(folder / session.CHECKPOINTS_DIR / _newest(folder))
         for folder in (directory, expected_directory)
     ]
     for name, array in stores[0].arrays.items():
@@ -148,6 +148,6 @@ def test_damaged_checkpoint_costs_steps_and_no_bit(context, settings, uninterrup
         _wait_for_progress(process, tmp_path)
     os.kill(process.pid, signal.SIGTERM)
     process.join(_TIMEOUT_SECS)
-    newest = pathlib.Path(tmp_path, train.CHECKPOINTS_DIR, _newest(tmp_path), "arrays.npz")
+    newest = pathlib.Path(tmp_path, session.CHECKPOINTS_DIR, _newest(tmp_path), "arrays.npz")
     newest.write_bytes(newest.read_bytes()[:-100])
     _assert_same(tmp_path, _finish(context, tmp_path, settings), uninterrupted)
