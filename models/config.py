@@ -1,7 +1,7 @@
 """ModelConfig: a union with one member per architecture, chosen by its `architecture` key."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 
@@ -37,15 +37,46 @@ class MlpConfig(StrictConfig):
     dropout_rate: DropRate = 0.1
 
 
-ModelConfig = Annotated[
-    CnnConfig | ResNetConfig | MlpConfig, pydantic.Field(discriminator="architecture")
-]
-_ADAPTER: pydantic.TypeAdapter[CnnConfig | ResNetConfig | MlpConfig] = pydantic.TypeAdapter(
-    ModelConfig
-)
+class BagOfEmbeddingsConfig(StrictConfig):
+    """The mean of the words' embeddings (fastText, https://arxiv.org/abs/1607.01759)."""
+
+    architecture: Literal["bag_of_embeddings"]
+    width: PositiveInt = 64
+    dropout_rate: DropRate = 0.2
 
 
-def parse_model_config(values: dict[str, Any]) -> CnnConfig | ResNetConfig | MlpConfig:
+class TransformerConfig(StrictConfig):
+    """A transformer encoder with pre-normalisation (https://arxiv.org/abs/2002.04745)."""
+
+    architecture: Literal["transformer"]
+    num_layers: PositiveInt = 2
+    width: PositiveInt = 128
+    num_heads: PositiveInt = 4
+    # Width of the feed-forward layers, in widths of the model.
+    mlp_ratio: PositiveInt = 4
+    dropout_rate: DropRate = 0.1
+    # A learned vector for each position, or rotary angles (https://arxiv.org/abs/2104.09864).
+    positions: Literal["learned", "rotary"] = "rotary"
+
+    @pydantic.model_validator(mode="after")
+    def _heads_divide_the_width(self) -> Self:
+        unit = self.num_heads * (2 if self.positions == "rotary" else 1)
+        if self.width % unit:
+            raise ValueError(
+                "`width` must be a multiple of `num_heads`, and of twice that with rotary "
+                f"positions, which turn pairs of features. Received: width={self.width}, "
+                f"num_heads={self.num_heads}, positions={self.positions!r}. "
+                f"The next valid width is {-(-self.width // unit) * unit}."
+            )
+        return self
+
+
+AnyModelConfig = CnnConfig | ResNetConfig | MlpConfig | BagOfEmbeddingsConfig | TransformerConfig
+ModelConfig = Annotated[AnyModelConfig, pydantic.Field(discriminator="architecture")]
+_ADAPTER: pydantic.TypeAdapter[AnyModelConfig] = pydantic.TypeAdapter(ModelConfig)
+
+
+def parse_model_config(values: dict[str, Any]) -> AnyModelConfig:
     """Builds the member of the union that `architecture` names, from plain data.
 
     Raises:

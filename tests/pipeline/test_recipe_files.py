@@ -48,10 +48,12 @@ def _fault(name, *set_values):
         ),
         (
             "model.architecture=resent",
-            'model.architecture must be one of "cnn", "resnet", "mlp". '
             'Received: model.architecture = "resent". Did you mean "resnet"?',
         ),
-        ("model={}", 'Missing key model.architecture. Give it one of "cnn", "resnet", "mlp".'),
+        (
+            "model={}",
+            'Missing key model.architecture. Give it one of "cnn", "resnet", "mlp", ',
+        ),
         (
             "data.source.name=digitz",
             'data.source.name must be "digits". Received: data.source.name = "digitz". '
