@@ -1,10 +1,10 @@
 """The one tf.data chain for training and the one for evaluation.
 
-Training: global step -> order -> read or gather -> augment -> prefetch. Everything up to the
-prefetch is a pure function of (seed, global step): a run that starts at step s sees what the
-uninterrupted run saw.
+Training: global step -> order -> read -> augment -> batch -> augment the batch -> prefetch.
+Everything up to the prefetch is a pure function of (seed, global step): a run that starts at step s
+sees what the uninterrupted run saw.
 
-Legend: B global batch, H height, W width, C channels.
+Legend: B global batch, H height, W width, C channels, K classes.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,15 @@ import numpy as np
 import tensorflow as tf
 
 from components.ingest.features.config import ImageFeature
-from components.input_pipeline import augment, examples, order, shard_index
+from components.input_pipeline import examples, order, shard_index
+from components.input_pipeline.augmentation import images, mixing
 from components.input_pipeline.config import AugmentConfig, InputConfig
 
 _PREFETCH_BATCHES = 4
 # Of float32 pixels; a core's second-level cache holds as much.
 _PART_BYTES = 512 << 10
 _SEED_LIMIT = 1 << 62
+_MIX_STREAM = 0x6D6978
 
 
 def train_dataset(
@@ -30,10 +32,11 @@ def train_dataset(
     input_config: InputConfig,
     global_batch_size: int,
     seed: int,
+    num_classes: int | None = None,
     start_step: int = 0,
     num_steps: int | None = None,
 ) -> tf.data.Dataset:
-    """Returns full batches of (images_BHWC, labels_B) in a seeded order, augmented.
+    """Returns full batches of (images_BHWC, labels) in a seeded order, augmented.
 
     Under a strategy each replica gets its own part of every batch.
 
@@ -43,37 +46,89 @@ def train_dataset(
         input_config: The recipe's `[input]`.
         global_batch_size: Examples per step over all replicas, in [1, number of examples].
         seed: The recipe's seed.
+        num_classes: K; needed where examples are mixed.
         start_step: Global step of the first batch, >= 0.
         num_steps: Number of batches; None for a dataset without end.
 
     Returns:
-        A dataset of uint8 images (B, H, W, C) and int64 labels (B,).
+        A dataset of uint8 images (B, H, W, C) and int64 labels (B,), or, where examples are mixed,
+        float32 shares of the classes (B, K).
 
     Raises:
         ValueError: If a shard is damaged or the batch is larger than the data.
     """
+    stages = train_stages(
+        shards,
+        image=image,
+        input_config=input_config,
+        global_batch_size=global_batch_size,
+        seed=seed,
+        num_classes=num_classes,
+        start_step=start_step,
+        num_steps=num_steps,
+    )
+    return list(stages.values())[-1]
+
+
+def train_stages(
+    shards: Sequence[str],
+    *,
+    image: ImageFeature,
+    input_config: InputConfig,
+    global_batch_size: int,
+    seed: int,
+    num_classes: int | None = None,
+    start_step: int = 0,
+    num_steps: int | None = None,
+) -> dict[str, tf.data.Dataset]:
+    """Returns the training chain cut off after each of its stages, in their order.
+
+    The stages are "order", "read" (which parses and decodes, or gathers what is cached), "augment",
+    "batch", "mix" and "prefetch"; those without anything to do are left out.
+
+    Args:
+        shards: See `train_dataset`, as for all others.
+
+    Raises:
+        ValueError: If a shard is damaged, the batch is larger than the data, or examples are mixed
+            and have no classes.
+    """
     source = examples.open_examples(shards, image, cache=input_config.cache)
     check_batch_size(global_batch_size, num_rows=source.num_rows)
-    is_augmented = input_config.augment != AugmentConfig()
-    part_size = _part_size(global_batch_size, image) if is_augmented else global_batch_size
+    config = input_config.augment
+    part_size = _part_size(global_batch_size, image) if config.changes_images else global_batch_size
     num_parts = global_batch_size // part_size
-    stop = np.iinfo(np.int64).max
-    if num_steps is not None:
-        stop = (start_step + num_steps) * num_parts
-    # A step's parts are numbered on from those of the steps before, so that their examples follow.
-    parts = tf.data.Dataset.range(start_step * num_parts, stop)
     folded_seed = seed % _SEED_LIMIT
-    indices = parts.map(
+    # A step's parts are numbered on from those of the steps before, so that their examples follow.
+    parts = _numbers(start_step, num_steps, parts_per_step=num_parts)
+    stages = {}
+    stages["order"] = parts.map(
         lambda part: order.example_indices(
             part, global_batch_size=part_size, num_rows=source.num_rows, seed=folded_seed
         ),
     )
-    batches = source.batches(indices, batch_size=part_size)
-    if is_augmented:
-        batches = _augment(parts, batches, input_config.augment, seed=folded_seed)
+    batches = stages["read"] = source.batches(stages["order"], batch_size=part_size)
+    if config.changes_images:
+        batches = stages["augment"] = _augment(parts, batches, config, seed=folded_seed)
     if num_parts > 1:
         batches = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
-    return batches.prefetch(_PREFETCH_BATCHES).with_options(examples.fixed_options())
+        stages["batch"] = batches
+    if config.is_mixed:
+        steps = _numbers(start_step, num_steps)
+        mixed = _mix(steps, batches, config, num_classes=num_classes, seed=folded_seed)
+        batches = stages["mix"] = mixed
+    stages["prefetch"] = batches.prefetch(_PREFETCH_BATCHES)
+    return {
+        name: dataset.with_options(examples.fixed_options()) for name, dataset in stages.items()
+    }
+
+
+def _numbers(start_step: int, num_steps: int | None, *, parts_per_step: int = 1) -> tf.data.Dataset:
+    """Returns the numbers of the steps, or of their parts, without end if `num_steps` is None."""
+    stop = np.iinfo(np.int64).max
+    if num_steps is not None:
+        stop = (start_step + num_steps) * parts_per_step
+    return tf.data.Dataset.range(start_step * parts_per_step, stop)
 
 
 def _part_size(global_batch_size: int, image: ImageFeature) -> int:
@@ -104,10 +159,39 @@ def _augment(
     ) -> tuple[tf.Tensor, tf.Tensor]:
         images_BHWC, labels_B = batch
         seed_2 = tf.stack([tf.constant(seed, tf.int64), part])
-        return augment.augment_images(images_BHWC, config, seed_2=seed_2), labels_B
+        return images.augment_images(images_BHWC, config, seed_2=seed_2), labels_B
 
     return tf.data.Dataset.zip((parts, batches)).map(
         augment_part, num_parallel_calls=examples.parallel_calls(), deterministic=True
+    )
+
+
+def _mix(
+    steps: tf.data.Dataset,
+    batches: tf.data.Dataset,
+    config: AugmentConfig,
+    *,
+    num_classes: int | None,
+    seed: int,
+) -> tf.data.Dataset:
+    if num_classes is None:
+        raise ValueError(
+            "input.augment.mixup_alpha and cutmix_alpha mix the labels of classes. "
+            f"Received: mixup_alpha={config.mixup_alpha}, cutmix_alpha={config.cutmix_alpha}, "
+            "num_classes=None. Set both to 0."
+        )
+
+    def mix_batch(
+        step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        images_BHWC, labels_B = batch
+        seed_2 = tf.stack([tf.constant(seed, tf.int64), step])
+        # Apart from the draws of a part that has the number of this step.
+        seed_2 = tf.random.fold_in(seed_2, _MIX_STREAM)
+        return mixing.mix(images_BHWC, labels_B, config, num_classes=num_classes, seed_2=seed_2)
+
+    return tf.data.Dataset.zip((steps, batches)).map(
+        mix_batch, num_parallel_calls=examples.parallel_calls(), deterministic=True
     )
 
 

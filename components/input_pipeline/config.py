@@ -24,6 +24,19 @@ class AugmentConfig(StrictConfig):
     saturation: Fraction = 0.0
     # Probability that a rectangle of the image is replaced by noise.
     erasing_probability: Annotated[float, pydantic.Field(ge=0.0, le=1.0)] = 0.0
+    # Examples are mixed with others of their batch, by weights from Beta(alpha, alpha); 0 is off.
+    mixup_alpha: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+    cutmix_alpha: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether labels become shares of the classes, (B, K), since examples are mixed."""
+        return self.mixup_alpha > 0.0 or self.cutmix_alpha > 0.0
+
+    @property
+    def changes_images(self) -> bool:
+        """Whether anything but mixing is on."""
+        return self.model_copy(update={"mixup_alpha": 0.0, "cutmix_alpha": 0.0}) != AugmentConfig()
 
 
 class InputConfig(StrictConfig):

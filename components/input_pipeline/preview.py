@@ -8,7 +8,7 @@ import PIL.Image
 import PIL.ImageDraw
 import tensorflow as tf
 
-from components.input_pipeline import augment
+from components.input_pipeline.augmentation import images as image_augmentation
 from components.input_pipeline.config import AugmentConfig
 
 _TILE_PX = 96
@@ -49,7 +49,8 @@ def draw_sheet(images_BHWC: np.ndarray, config: AugmentConfig, *, seed: int) -> 
         settings["all together"] = config
     for title, alone in settings.items():
         seed_2 = tf.constant([seed, 0], tf.int64)
-        rows[title] = augment.augment_images(tf.constant(images_BHWC), alone, seed_2=seed_2).numpy()
+        changed = image_augmentation.augment_images(tf.constant(images_BHWC), alone, seed_2=seed_2)
+        rows[title] = changed.numpy()
     width_px = _GAP_PX + len(images_BHWC) * (_TILE_PX + _GAP_PX)
     row_px = _TITLE_PX + _TILE_PX + _GAP_PX
     sheet = PIL.Image.new("RGB", (width_px, len(rows) * row_px), "white")

@@ -38,7 +38,7 @@ def count_steps_per_epoch(request: train_request.TrainRequest) -> int:
 
 
 def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> tf.data.Dataset:
-    """Returns endless batches (images_BHWC, labels_B), a function of seed and step.
+    """Returns endless batches (images_BHWC, labels), a function of seed and step.
 
     Args:
         request: What to train.
@@ -49,6 +49,7 @@ def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> t
         image=request.data.image_feature(),
         input_config=request.input,
         global_batch_size=request.training.global_batch_size,
+        num_classes=num_classes(request),
         seed=request.seed,
         start_step=start_step,
     )

@@ -97,9 +97,7 @@ def build(
         peak=training.optimizer.peak_rate(training.global_batch_size),
         total_steps=steps_per_epoch * training.num_epochs,
     )
-    plain_loss = functools.partial(
-        losses.sparse_cross_entropy, label_smoothing=training.label_smoothing
-    )
+    plain_loss = functools.partial(losses.cross_entropy, label_smoothing=training.label_smoothing)
     loss: train_step.LossFunction = plain_loss
     if training.class_weights is not None:
         loss = losses.with_class_weights(plain_loss, training.class_weights)

@@ -35,21 +35,68 @@ def sparse_cross_entropy(
     return (1.0 - label_smoothing) * losses_B + label_smoothing * uniform_B
 
 
+def soft_cross_entropy(
+    logits_BK: tf.Tensor, labels_BK: tf.Tensor, *, label_smoothing: float = 0.0
+) -> tf.Tensor:
+    """Cross-entropy of labels that are shared among classes, as mixed examples have them.
+
+    It is linear in the labels: the loss of a mixture is the mixture of the losses
+    (https://arxiv.org/abs/1710.09412), whatever the labels sum to.
+
+    Args:
+        logits_BK: Scores before the softmax.
+        labels_BK: Share of each class, >= 0.
+        label_smoothing: In [0, 1).
+
+    Returns:
+        The loss of each example, float32 (B,), whatever the dtype of the logits.
+
+    >>> soft_cross_entropy(tf.zeros((1, 1)), tf.constant([[1.0]])).numpy().tolist()
+    [-0.0]
+    """
+    log_BK = tf.nn.log_softmax(tf.cast(logits_BK, tf.float32))
+    sums_B1 = tf.reduce_sum(labels_BK, axis=-1, keepdims=True)
+    uniform_BK = sums_B1 / tf.cast(tf.shape(labels_BK)[-1], tf.float32)
+    targets_BK = (1.0 - label_smoothing) * labels_BK + label_smoothing * uniform_BK
+    return -tf.reduce_sum(targets_BK * log_BK, axis=-1)
+
+
+def cross_entropy(
+    logits_BK: tf.Tensor, labels: tf.Tensor, *, label_smoothing: float = 0.0
+) -> tf.Tensor:
+    """Cross-entropy of integer labels (B,), or of shares of the classes (B, K).
+
+    Args:
+        logits_BK: Scores before the softmax.
+        labels: As `sparse_cross_entropy` or `soft_cross_entropy` takes them.
+        label_smoothing: In [0, 1).
+
+    Returns:
+        The loss of each example, float32 (B,), whatever the dtype of the logits.
+    """
+    of_kind = soft_cross_entropy if len(labels.shape) == 2 else sparse_cross_entropy
+    return of_kind(logits_BK, labels, label_smoothing=label_smoothing)
+
+
 def with_class_weights(
     loss_function: Callable[[tf.Tensor, tf.Tensor], tf.Tensor], class_weights: Sequence[float]
 ) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
     """Multiplies each example's loss by the weight of its class, as for training on rare classes.
 
+    A mixed example's loss is the mixture of the weighted losses.
+
     Args:
-        loss_function: From (logits_BK, labels_B) to the losses (B,).
+        loss_function: From (logits_BK, labels) to the losses (B,), such as `cross_entropy`.
         class_weights: One weight for each of the K classes, >= 0.
 
     Returns:
         A loss function of the same kind.
     """
 
-    def weighted(logits_BK: tf.Tensor, labels_B: tf.Tensor) -> tf.Tensor:
+    def weighted(logits_BK: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         weights_K = tf.constant(class_weights, tf.float32)
-        return loss_function(logits_BK, labels_B) * tf.gather(weights_K, labels_B)
+        if len(labels.shape) == 2:
+            return loss_function(logits_BK, labels * weights_K)
+        return loss_function(logits_BK, labels) * tf.gather(weights_K, labels)
 
     return weighted

@@ -15,17 +15,19 @@ def zero_totals() -> Totals:
 
 
 def batch_totals(
-    logits_BK: tf.Tensor, labels_B: tf.Tensor, losses_B: tf.Tensor, weights_B: tf.Tensor
+    logits_BK: tf.Tensor, labels: tf.Tensor, losses_B: tf.Tensor, weights_B: tf.Tensor
 ) -> Totals:
     """Sums what the metrics are made of; padding has weight 0 and drops out.
 
     Args:
         logits_BK: Scores.
-        labels_B: Integers in [0, K).
+        labels: Integers in [0, K), (B,), or shares of the classes, (B, K); an example counts as
+            correct that is given the class with the largest share.
         losses_B: Losses, weighted already.
         weights_B: Weight of each example.
     """
-    is_correct_B = tf.cast(tf.argmax(logits_BK, axis=-1) == tf.cast(labels_B, tf.int64), tf.float32)
+    classes_B = tf.argmax(labels, axis=-1) if len(labels.shape) == 2 else tf.cast(labels, tf.int64)
+    is_correct_B = tf.cast(tf.argmax(logits_BK, axis=-1) == classes_B, tf.float32)
     return {
         "loss": tf.reduce_sum(losses_B),
         "correct": tf.reduce_sum(is_correct_B * weights_B),

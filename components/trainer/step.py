@@ -6,6 +6,7 @@ clip, update; N replicas then equal one device.
 
 Axes: B batch, H height, W width, C channels, K classes, V trainable variables. Batches are
 (images_BHWC, labels_B) or, with a weight for each example, (images_BHWC, labels_B, weights_B).
+Labels are integers (B,), or shares of the classes (B, K) where examples are mixed.
 """
 
 import dataclasses
@@ -70,7 +71,7 @@ class TrainStep:
     Args:
         model: Functional model that returns `{"logits": (B, K)}`.
         optimizer: From `components.trainer.optimizer`, built for the model.
-        loss_function: From (logits_BK, labels_B) to the losses (B,).
+        loss_function: From (logits_BK, labels) to the losses (B,).
         strategy: The strategy in whose scope model and optimizer were made.
         options: How a step is taken.
         scale: Loss scaling, for float16.
@@ -194,17 +195,17 @@ class TrainStep:
         tf.cond(is_finite, apply, scale.shrink)
 
     def _sum_gradients(
-        self, images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor | None = None
+        self, images_BHWC: tf.Tensor, labels: tf.Tensor, weights_B: tf.Tensor | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor, metrics.Totals]:
         if weights_B is None:
-            weights_B = tf.ones_like(labels_B, tf.float32)
+            weights_B = tf.ones(tf.shape(labels)[:1])
         context = tf.distribute.get_replica_context()
         self._seeds.set(step=self.global_step, replica=context.replica_id_in_sync_group)
         num_parts = self._options.accumulation_steps
         parts = [
             # Strided, so that micro-batch i holds the same examples for any number of replicas.
             self._micro_batch(
-                images_BHWC[i::num_parts], labels_B[i::num_parts], weights_B[i::num_parts]
+                images_BHWC[i::num_parts], labels[i::num_parts], weights_B[i::num_parts]
             )
             for i in range(num_parts)
         ]
@@ -219,11 +220,11 @@ class TrainStep:
         return gradients, tf.reduce_all(finite), totals
 
     def _micro_batch(
-        self, images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor
+        self, images_BHWC: tf.Tensor, labels: tf.Tensor, weights_B: tf.Tensor
     ) -> tuple[list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
             logits_BK = self.model(images_BHWC, training=True)["logits"]
-            losses_B = self._loss_function(logits_BK, labels_B) * weights_B
+            losses_B = self._loss_function(logits_BK, labels) * weights_B
             loss = tf.reduce_sum(losses_B) / self._options.global_batch_size
             if self.model.losses:
                 shares = self.strategy.num_replicas_in_sync * self._options.accumulation_steps
@@ -236,7 +237,7 @@ class TrainStep:
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, metrics.batch_totals(logits_BK, labels_B, losses_B, weights_B)
+        return dense, metrics.batch_totals(logits_BK, labels, losses_B, weights_B)
 
     def _clip_and_apply(self, gradients: list[tf.Tensor]) -> None:
         if self._options.global_clipnorm is not None:

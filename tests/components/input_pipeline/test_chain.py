@@ -100,6 +100,45 @@ def test_large_images_are_augmented_in_parts_and_keep_order_and_resumption(shard
     assert flat(later) == flat(in_parts[9:])
 
 
+def test_stages_come_in_one_order(shards, monkeypatch):
+    monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
+    stages = chain.train_stages(
+        shards,
+        image=IMAGE,
+        input_config=InputConfig(augment=AugmentConfig(horizontal_flip=True, mixup_alpha=0.2)),
+        global_batch_size=12,
+        num_classes=3,
+        seed=0,
+    )
+    sizes = {name: dataset.element_spec for name, dataset in stages.items()}
+    assert list(stages) == ["order", "read", "augment", "batch", "mix", "prefetch"]
+    assert sizes["order"].shape == (4,)
+    assert [sizes[name][0].shape[0] for name in list(stages)[1:]] == [4, 4, 12, 12, 12]
+    assert sizes["prefetch"][1].shape == (12, 3)
+
+
+def test_stages_without_anything_to_do_are_left_out(shards):
+    stages = chain.train_stages(
+        shards, image=IMAGE, input_config=InputConfig(), global_batch_size=12, seed=0
+    )
+    assert list(stages) == ["order", "read", "prefetch"]
+
+
+def test_mixing_keeps_the_order_and_resumes(shards):
+    options = {"augment": AugmentConfig(cutmix_alpha=1.0), "num_classes": 3}
+    whole = train(shards, num_steps=14, **options)
+    later = train(shards, start_step=9, num_steps=5, **options)
+    assert flat(later) == flat(whole[9:])
+    _, labels = flat(train(shards, num_steps=14))
+    own = np.concatenate([batch for _, batch in whole])[np.arange(14 * 12), labels]
+    assert own.mean() > 0.5
+
+
+def test_mixing_without_classes_is_refused(shards):
+    with pytest.raises(ValueError, match="mixup_alpha=0.2, cutmix_alpha=0.0, num_classes=None"):
+        train(shards, augment=AugmentConfig(mixup_alpha=0.2), num_steps=1)
+
+
 def test_a_start_after_billions_of_steps_is_immediate(shards):
     assert len(train(shards, start_step=10**12, num_steps=1)) == 1
 

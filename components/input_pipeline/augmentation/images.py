@@ -5,7 +5,7 @@ Legend: B batch, H height, W width, C channels.
 
 import tensorflow as tf
 
-from components.input_pipeline import colour, erasing, geometry
+from components.input_pipeline.augmentation import colour, erasing, geometry
 from components.input_pipeline.config import AugmentConfig
 
 

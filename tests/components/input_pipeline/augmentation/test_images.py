@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from components.input_pipeline import augment
+from components.input_pipeline.augmentation import images as image_augmentation
 from components.input_pipeline.config import AugmentConfig
 
 IMAGES_BHWC = np.random.default_rng(0).integers(1, 256, (500, 5, 7, 3), np.uint8)
@@ -21,7 +21,7 @@ EVERYTHING = {
 
 def run(images=IMAGES_BHWC, step=0, **config):
     seed_2 = tf.constant([1, step], tf.int64)
-    return augment.augment_images(
+    return image_augmentation.augment_images(
         tf.constant(images), AugmentConfig(**config), seed_2=seed_2
     ).numpy()
 
