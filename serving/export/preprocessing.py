@@ -11,17 +11,20 @@ import tensorflow as tf
 # width, 4 of height.
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_HEADER_BYTES = 24
+_JPEG_SIGNATURE, _BMP_SIGNATURE = b"\xff\xd8\xff", b"BM"
+_BMP_HEADER_BYTES = 54
+_CMYK_CHANNELS = 4
 
 
 def decode_images(
     encoded_B: tf.Tensor, *, height_px: int, width_px: int, channels: int
 ) -> tf.Tensor:
-    """Decodes PNG, JPEG, BMP or GIF files (of which the first frame) to pixels.
+    """Decodes PNG, JPEG, WebP, BMP or GIF files (of which the first frame) to pixels.
 
     An image of another size is stretched to `height_px` x `width_px` (bilinear, antialiased,
     rounded); one of the right size keeps its exact pixels. Colour is reduced to grey, or grey
-    repeated, to give `channels`. A batch of PNG files that all have the right size takes a path
-    five times as fast.
+    repeated, to give `channels`; transparency is dropped. A batch of PNG files that all have the
+    right size takes a path five times as fast.
 
     Args:
         encoded_B: String tensor of whole image files, shape (B,); B may be 0 or unknown.
@@ -69,11 +72,60 @@ def _map_images(
 
 def _decode_and_resize(encoded: tf.Tensor, shape_HWC: tuple[int, int, int]) -> tf.Tensor:
     height_px, width_px, channels = shape_HWC
-    image_HWC = tf.io.decode_image(encoded, channels=channels, expand_animations=False)
-    # `decode_image` leaves the rank unknown, which `resize` refuses.
-    image_HWC = tf.ensure_shape(image_HWC, (None, None, channels))
+    image_HWC = _decode_grey(encoded) if channels == 1 else _decode_colour(encoded)
     resized_HWC = tf.image.resize(image_HWC, (height_px, width_px), antialias=True)
     return tf.cast(tf.round(resized_HWC), tf.uint8)
+
+
+def _decode_colour(encoded: tf.Tensor) -> tf.Tensor:
+    image_HWC = tf.cond(
+        _has_palette(encoded),
+        lambda: _decode_palette(encoded),
+        lambda: tf.io.decode_image(encoded, channels=3, expand_animations=False),
+    )
+    # `decode_image` leaves the rank unknown, which `resize` refuses.
+    return tf.ensure_shape(image_HWC, (None, None, 3))
+
+
+def _decode_grey(encoded: tf.Tensor) -> tf.Tensor:
+    """Lets the decoder reduce colour where it can, which PNG's and most of JPEG's can."""
+    image_HWC = tf.cond(
+        _decodes_to_grey(encoded),
+        lambda: tf.io.decode_image(encoded, channels=1, expand_animations=False),
+        lambda: tf.image.rgb_to_grayscale(_decode_colour(encoded)),
+    )
+    return tf.ensure_shape(image_HWC, (None, None, 1))
+
+
+def _decodes_to_grey(encoded: tf.Tensor) -> tf.Tensor:
+    is_png = tf.strings.substr(encoded, 0, len(_PNG_SIGNATURE)) == _PNG_SIGNATURE
+    is_jpeg = tf.strings.substr(encoded, 0, len(_JPEG_SIGNATURE)) == _JPEG_SIGNATURE
+    return is_png | tf.cond(
+        is_jpeg,
+        lambda: tf.io.extract_jpeg_shape(encoded)[2] != _CMYK_CHANNELS,
+        lambda: tf.constant(False),
+    )
+
+
+def _has_palette(encoded: tf.Tensor) -> tf.Tensor:
+    """True for BMP files whose pixels are indices of 8 bits, which TensorFlow takes for grey."""
+    is_bmp = tf.strings.substr(encoded, 0, len(_BMP_SIGNATURE)) == _BMP_SIGNATURE
+    header = tf.strings.substr(tf.strings.join([encoded, b"\0" * _BMP_HEADER_BYTES]), 28, 2)
+    return is_bmp & (header == b"\x08\0")
+
+
+def _decode_palette(encoded: tf.Tensor) -> tf.Tensor:
+    """Looks the colours of a BMP file up: entries of 4 bytes, blue first, after its headers."""
+    pixels_at, header_bytes = [
+        tf.io.decode_raw(tf.strings.substr(encoded, position, 4), tf.int32)[0]
+        for position in (10, 14)
+    ]
+    start = 14 + header_bytes
+    palette = tf.strings.substr(encoded, start, pixels_at - start)
+    colours_N4 = tf.reshape(tf.io.decode_raw(palette, tf.uint8), (-1, 4))
+    indices_HWC = tf.io.decode_bmp(encoded)
+    colours_HW4 = tf.gather(colours_N4, tf.cast(indices_HWC[..., 0], tf.int32))
+    return tf.reverse(colours_HW4[..., :3], axis=[-1])
 
 
 def _all_png_of_size(encoded_B: tf.Tensor, height_px: int, width_px: int) -> tf.Tensor:

@@ -65,6 +65,41 @@ def test_sixteen_bit_png_is_scaled_to_eight_bits():
     np.testing.assert_array_equal(decode(encode(pixels))[0, ..., 0], np.full((6, 4), 0x7F))
 
 
+# What Pillow can write: a file's format and the modes that it has.
+_MODES = {
+    "PNG": ("L", "RGB", "RGBA", "P"),
+    "JPEG": ("L", "RGB", "CMYK"),
+    "GIF": ("L", "RGB", "P"),
+    "BMP": ("L", "RGB", "RGBA", "P"),
+    "WEBP": ("L", "RGB", "RGBA", "P"),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode"), [(kind, mode) for kind, modes in _MODES.items() for mode in modes]
+)
+@pytest.mark.parametrize("channels", [1, 3])
+def test_every_format_decodes_as_pillow_decodes_it(kind, mode, channels):
+    slope = np.linspace(20, 230, 6 * 4 * 3).astype(np.uint8).reshape(6, 4, 3)
+    stream = io.BytesIO()
+    PIL.Image.fromarray(slope).convert(mode).save(stream, kind)
+    expected = np.array(PIL.Image.open(stream).convert("L" if channels == 1 else "RGB"), int)
+    decoded = decode(stream.getvalue(), channels=channels)[0].astype(int)
+    assert np.abs(decoded - expected.reshape(6, 4, channels)).max() <= 3
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_the_first_frame_of_an_animation_counts(channels):
+    frames = [PIL.Image.new("P", (4, 6), color) for color in (0, 1)]
+    for frame in frames:
+        frame.putpalette([50, 50, 50, 200, 200, 200])
+    stream = io.BytesIO()
+    frames[0].save(stream, "GIF", save_all=True, append_images=frames[1:])
+    np.testing.assert_array_equal(
+        decode(stream.getvalue(), channels=channels), np.full((1, 6, 4, channels), 50)
+    )
+
+
 def test_empty_batch_gives_no_images():
     assert decode().shape == (0, 6, 4, 1)
 
