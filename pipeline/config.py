@@ -23,6 +23,8 @@ Task = Literal[
     "tabular_regression",
     "forecasting",
 ]
+# A TPU compiles every step by itself.
+_STRATEGIES_WITHOUT_JIT = ("mirrored", "multi_worker_mirrored", "tpu")
 # The tables of `[data]` that hold the input and the answer.
 _TASK_DATA = {
     "image_classification": ("image", "label"),
@@ -111,3 +113,17 @@ class RunConfig(StrictConfig):
     beam_options: tuple[str, ...] = ()
     # The container image of Kubeflow and Vertex AI.
     image: str = "kerasline:latest"
+
+
+def check_run(recipe: Recipe, run: RunConfig) -> None:
+    """Checks that the recipe can run there, as far as no device need be asked.
+
+    Raises:
+        ValueError: If the two contradict each other.
+    """
+    if recipe.training.jit_compile is True and run.strategy in _STRATEGIES_WITHOUT_JIT:
+        raise ValueError(
+            "training.jit_compile = true needs one device, since TensorFlow cannot compile the sum "
+            f"over replicas. Received: jit_compile = true, strategy = {run.strategy!r}. "
+            'Set training.jit_compile to "auto" or false, or use the strategy one_device.'
+        )

@@ -50,7 +50,11 @@ def create_pipeline(
             digest.
         enable_cache: False to run every node, whatever ran before.
         pipeline_name: The recipe's name if left out.
+
+    Raises:
+        ValueError: If recipe and run contradict each other.
     """
+    config.check_run(recipe, run)
     folder = posixpath.join(run.root, recipe.name)
     return pipeline.Pipeline(
         pipeline_name=pipeline_name or recipe.name,

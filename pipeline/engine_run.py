@@ -126,7 +126,7 @@ class EngineRun:
         return PrefetchRequest(
             data=self.recipe.data,
             seed=self.recipe.seed,
-            global_batch_size=self.recipe.training.global_batch_size,
+            training=self.recipe.training,
             cache_dir=str(assess.cache_dir()),
         ).model_dump_json(exclude_none=True)
 

@@ -9,7 +9,8 @@ import sys
 import time
 
 from components import child_process, progress
-from components.ingest import checks, errors, ingest
+from components.ingest import errors, ingest, splits
+from components.trainer import run_length
 from pipeline.state.request import PrefetchRequest
 
 STEP = "ingest"
@@ -25,7 +26,8 @@ def main() -> int:
         dataset = ingest.ingest(
             request.data, seed=request.seed, cache_dir=pathlib.Path(request.cache_dir)
         )
-        checks.check_batch_size(dataset.manifest, global_batch_size=request.global_batch_size)
+        num_examples = dataset.manifest.splits[splits.TRAIN].num_rows
+        run_length.check(request.training, num_examples=num_examples)
     except (ValueError, OSError) as error:
         progress.report(
             "prefetch_failed",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from components.ingest import splits
 from components.ingest.config import DataConfig
-from components.ingest.errors import BadRecipeError, DataError
+from components.ingest.errors import DataError
 from components.ingest.manifest import Manifest
 from components.ingest.sources.base import Reject
 from components.ingest.writer import rejects_sentence
@@ -85,18 +85,3 @@ def _split_cure(name: str, data: DataConfig) -> str:
     if share is None:
         return "The source gives this split itself: check that the copy is whole."
     return f"Raise data.splits.{name}_share (now {share:g}), add examples, or choose another seed."
-
-
-def check_batch_size(manifest: Manifest, *, global_batch_size: int) -> None:
-    """Checks that the training split fills at least one batch.
-
-    Raises:
-        BadRecipeError: If it does not.
-    """
-    num_rows = manifest.splits[splits.TRAIN].num_rows
-    if global_batch_size > num_rows:
-        raise BadRecipeError(
-            "Expected training.global_batch_size to be at most the number of training examples. "
-            f"Received: global_batch_size={global_batch_size}, examples={num_rows}. "
-            f"Nearest valid size: {num_rows}."
-        )

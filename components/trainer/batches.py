@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from components.input_pipeline import chain
 from components.trainer import request as train_request
+from components.trainer import run_length
 
 
 def num_classes(request: train_request.TrainRequest) -> int:
@@ -26,14 +27,12 @@ def count_examples(request: train_request.TrainRequest) -> int:
 
 
 def count_steps_per_epoch(request: train_request.TrainRequest) -> int:
-    """Returns the steps of one pass over the train split; a part of a batch is left for the next.
+    """Returns the steps of one epoch of this run.
 
     Raises:
-        ValueError: If the batch is larger than the split.
+        BadRecipeError: If the batch is larger than the train split.
     """
-    num_examples = count_examples(request)
-    chain.check_batch_size(request.training.global_batch_size, num_rows=num_examples)
-    steps = num_examples // request.training.global_batch_size
+    steps = run_length.steps_per_epoch(request.training, num_examples=count_examples(request))
     return steps if request.max_batches is None else min(steps, request.max_batches)
 
 

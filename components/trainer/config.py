@@ -122,11 +122,15 @@ class TrainingConfig(StrictConfig):
 
     @pydantic.model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        if self.global_batch_size % self.accumulation_steps:
+        spare = self.global_batch_size % self.accumulation_steps
+        if spare:
+            low = self.global_batch_size - spare
+            nearest = [size for size in (low, low + self.accumulation_steps) if size]
             raise ValueError(
                 "`accumulation_steps` must divide the batch. "
                 f"Received: accumulation_steps={self.accumulation_steps}, "
-                f"global_batch_size={self.global_batch_size}."
+                f"global_batch_size={self.global_batch_size}. "
+                f"Nearest valid batch sizes: {' and '.join(map(str, nearest))}."
             )
         stopping, plateau = self.early_stopping, self.schedule.plateau
         if stopping and stopping.patience_epochs >= self.num_epochs:

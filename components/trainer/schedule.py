@@ -5,13 +5,12 @@ from typing import Any
 
 import keras
 
-from components.trainer import config
+from components.trainer import config, run_length
 
 # One cycle starts this far below the peak and ends this far below it
 # (https://arxiv.org/abs/1708.07120).
 _ONE_CYCLE_START_DIVISOR = 25.0
 _ONE_CYCLE_END_DIVISOR = 1e4
-_DEFAULT_WARMUP_SHARE = 0.05
 
 
 class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -94,12 +93,11 @@ def make_schedule(
     Returns:
         A function from the step, counted from 0, to the rate.
     """
-    warmup_steps = schedule.warmup_steps
-    if warmup_steps is None:
-        share = _DEFAULT_WARMUP_SHARE if schedule.warmup_share is None else schedule.warmup_share
-        warmup_steps = int(total_steps * share)
     return WarmupSchedule(
-        name=schedule.name, peak=peak, total_steps=total_steps, warmup_steps=warmup_steps
+        name=schedule.name,
+        peak=peak,
+        total_steps=total_steps,
+        warmup_steps=run_length.warmup_steps(schedule, total_steps=total_steps),
     )
 
 

@@ -11,6 +11,7 @@ from components.trainer import (
     logs,
     loop,
     precision,
+    run_length,
     session,
     strategy,
 )
@@ -53,12 +54,14 @@ def train(request: train_request.TrainRequest) -> TrainResult:
         signals.TerminatedError: If SIGTERM came; what was done is saved.
     """
     check_backend()
+    steps_per_epoch = batches.count_steps_per_epoch(request)
+    total_steps = steps_per_epoch * request.training.num_epochs
+    run_length.warmup_steps(request.training.schedule, total_steps=total_steps)
     distribution = strategy.make_strategy(request.strategy)
     execution.check_jit(
         request.training.jit_compile, num_replicas=distribution.num_replicas_in_sync
     )
     builds.check_request(request.training, distribution, num_classes=batches.num_classes(request))
-    steps_per_epoch = batches.count_steps_per_epoch(request)
     store = checkpoints.CheckpointStore(
         request.directory / session.CHECKPOINTS_DIR,
         keep_best=request.training.checkpoints.keep_best,

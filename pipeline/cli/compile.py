@@ -61,11 +61,13 @@ def command(
     recipe = options.load_recipe(recipe_name, set_values)
     _check(runner, root, output)
     placeholder = _ROOTS[runner][1]
-    values = {"root": root or placeholder, "image": image, "strategy": strategy}
+    run_config = options.load_run_config(
+        recipe_name, recipe, root=root or placeholder, image=image, strategy=strategy
+    )
     click.echo("Compiling; importing TFX takes a while ...", err=True)
     narrow_imports.install()
     module = importlib.import_module(f"pipeline.runners.{runner}")
-    module.compile(recipe, RunConfig.from_dict(values), output)
+    module.compile(recipe, run_config, output)
     click.echo(f"Wrote {output}.")
     if root is None:
         click.echo(f"Its root is the placeholder {placeholder}: name yours with --root.", err=True)

@@ -6,7 +6,6 @@ import click
 
 from components.ingest import errors
 from pipeline.cli import group, options
-from pipeline.config import RunConfig
 from pipeline.state import assess, workspace
 
 
@@ -28,11 +27,10 @@ def command(
       kerasline explain digits --set training.num_epochs=30
     """
     recipe = options.load_recipe(recipe_name, set_values)
+    run_config = options.load_run_config(recipe_name, recipe, root=root, strategy=strategy)
     place = workspace.Workspace(root, recipe.name)
     try:
-        assessment = assess.assess(
-            recipe, RunConfig.from_dict({"root": root, "strategy": strategy}), place
-        )
+        assessment = assess.assess(recipe, run_config, place)
     except errors.DataError as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
     click.echo(_as_json(assessment) if as_json else _as_text(assessment))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pipeline import config_errors, config_keys, recipe_files
+from pipeline import config, config_errors, config_keys, recipe_files
 from pipeline.cli import group
 from pipeline.config import Recipe, RunConfig
 
@@ -64,3 +64,22 @@ def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
         return recipe_files.load(recipe_name, set_values)
     except config_errors.ConfigError as error:
         raise group.BadInputError(str(error)) from None
+
+
+def load_run_config(recipe_name: str, recipe: Recipe, **values: str) -> RunConfig:
+    """Makes a command's RunConfig, and checks that the recipe can run there.
+
+    Args:
+        recipe_name: A shipped name or a path, for the error.
+        recipe: What will run.
+        values: Fields of RunConfig.
+
+    Raises:
+        BadInputError: If recipe and RunConfig contradict each other.
+    """
+    run_config = RunConfig.from_dict(values)
+    try:
+        config.check_run(recipe, run_config)
+    except ValueError as error:
+        raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
+    return run_config

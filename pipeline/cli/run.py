@@ -7,7 +7,6 @@ import click
 from components.ingest import errors
 from pipeline import local_run, recipe_files
 from pipeline.cli import group, main, options
-from pipeline.config import RunConfig
 from pipeline.progress import closing
 from pipeline.state import workspace
 
@@ -49,7 +48,7 @@ def command(
     130 interrupted, 1 anything else.
     """
     recipe = options.load_recipe(recipe_name, set_values)
-    run_config = RunConfig.from_dict({"root": root, "strategy": strategy})
+    run_config = options.load_run_config(recipe_name, recipe, root=root, strategy=strategy)
     try:
         summary = local_run.run(recipe, run_config, force=force)
     except errors.DataError as error:

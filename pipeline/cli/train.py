@@ -46,6 +46,7 @@ def command(
       kerasline train fashion_mnist --fast-dev-run
     """
     recipe = options.load_recipe(recipe_name, set_values)
+    options.load_run_config(recipe_name, recipe, root=root, strategy=strategy)
     try:
         if fast_dev_run:
             with tempfile.TemporaryDirectory() as scratch:

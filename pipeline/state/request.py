@@ -32,6 +32,7 @@ from typing import Any
 import pydantic
 
 from components.ingest.config import DataConfig
+from components.trainer.config import TrainingConfig
 from models.base_config import StrictConfig
 from pipeline.config import Recipe, RunConfig
 
@@ -60,13 +61,13 @@ class PrefetchRequest(StrictConfig):
     """The data to prepare before the engine needs it, as `ingest.ingest` takes it.
 
     Attributes:
-        global_batch_size: Examples per training step, which the train split must hold.
+        training: The recipe's training, which the train split must suffice for.
         cache_dir: Absolute folder of prepared data.
     """
 
     data: DataConfig
     seed: int
-    global_batch_size: int
+    training: TrainingConfig
     cache_dir: str
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.config import CnnConfig, MlpConfig, ResNetConfig
 from pipeline import recipe_files
-from pipeline.config import Recipe, RunConfig
+from pipeline.config import Recipe, RunConfig, check_run
 
 _POSITIVE = st.integers(1, 10_000)
 _MODELS = st.one_of(
@@ -127,3 +127,16 @@ def test_data_needs_one_input_and_one_answer(changes, sentence):
 def test_task_must_fit_the_data():
     with pytest.raises(pydantic.ValidationError, match="needs the tables data.series. Received"):
         Recipe.from_dict(_digits(task="forecasting"))
+
+
+@pytest.mark.parametrize("strategy", ["mirrored", "multi_worker_mirrored", "tpu"])
+def test_xla_with_a_strategy_of_several_replicas_is_refused(strategy):
+    recipe = recipe_files.load("digits", ("training.jit_compile=true",))
+    with pytest.raises(ValueError, match=f"jit_compile = true, strategy = '{strategy}'. Set "):
+        check_run(recipe, RunConfig(strategy=strategy))
+
+
+@pytest.mark.parametrize("strategy", ["auto", "one_device"])
+def test_xla_on_one_device_is_allowed(strategy):
+    recipe = recipe_files.load("digits", ("training.jit_compile=true",))
+    check_run(recipe, RunConfig(strategy=strategy))

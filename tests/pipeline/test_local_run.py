@@ -145,6 +145,14 @@ def test_a_batch_larger_than_the_data_is_refused_before_training(kerasline):
     assert "kerasline: recipe digits: Expected training.global_batch_size to be at most" in err
 
 
+def test_a_warmup_longer_than_the_training_is_refused_before_training(kerasline):
+    status, _, err = kerasline(
+        "run", "hang", "--set", "training.schedule={name='cosine', warmup_steps=100000}"
+    )
+    assert status == 2
+    assert "Received: warmup_steps=100000, run=" in err
+
+
 def test_explain_names_what_changed(kerasline):
     kerasline("run", "publish")
     status, out, _ = kerasline("explain", "publish", "--set", "training.num_epochs=3")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from components.ingest import atomic, checks, digest, example, ingest, tfrecord, workers
+from components.ingest import atomic, digest, example, ingest, tfrecord, workers
 from components.ingest.errors import DataError
 from components.ingest.sources import idx
 from tests.components import data_factories
@@ -316,9 +316,3 @@ def test_ingest_imports_no_tensorflow(tmp_path):
         "print(sorted({'tensorflow', 'sklearn', 'tensorflow_datasets'} & set(sys.modules)))\n"
     )
     assert data_factories.run_python(code, str(tmp_path)).strip() == "[]"
-
-
-def test_batch_larger_than_the_training_split_is_refused(source, tmp_path):
-    manifest = run(source, tmp_path / "cache").manifest
-    with pytest.raises(DataError, match=r"global_batch_size=1000, examples=\d+. Nearest valid"):
-        checks.check_batch_size(manifest, global_batch_size=1000)

@@ -10,7 +10,10 @@ def _training(**values):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"accumulation_steps": 5}, "must divide the batch. Received: accumulation_steps=5"),
+        (
+            {"accumulation_steps": 5},
+            "must divide the batch. Received: accumulation_steps=5, .* sizes: 10 and 15",
+        ),
         (
             {"early_stopping": {"patience_epochs": 4}},
             "smaller than `num_epochs`, .* patience_epochs=4, num_epochs=4",

@@ -54,6 +54,41 @@ def test_batch_larger_than_the_data_is_bad_input(tmp_path, capfd):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--set", "training.accumulation_steps=3"],
+            "`accumulation_steps` must divide the batch. Received: accumulation_steps=3, "
+            "global_batch_size=64.",
+        ),
+        (
+            ["--set", "training.schedule={name='cosine', warmup_steps=100000}"],
+            "Received: warmup_steps=100000, run=",
+        ),
+        (
+            ["--set", "training.schedule={name='cosine', plateau={}}"],
+            "needs name='reduce_on_plateau'. Received: name='cosine'.",
+        ),
+        (
+            ["--strategy", "mirrored", "--set", "training.jit_compile=true"],
+            "Received: jit_compile = true, strategy = 'mirrored'.",
+        ),
+        (
+            ["--strategy", "multi_worker_mirrored"],
+            "Received: TF_CONFIG=None.",
+        ),
+    ],
+)
+def test_contradictions_are_bad_input_and_leave_nothing(
+    tmp_path, capfd, monkeypatch, words, message
+):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert main.main(["train", "digits", "--out", str(tmp_path / "new"), *words]) == 2
+    assert message in capfd.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
 def test_estimate_says_what_it_adds_up_and_that_it_fits(capfd):
     assert main.main(["estimate", "digits"]) == 0
     lines = capfd.readouterr().out.splitlines()
