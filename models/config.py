@@ -71,7 +71,33 @@ class TransformerConfig(StrictConfig):
         return self
 
 
-AnyModelConfig = CnnConfig | ResNetConfig | MlpConfig | BagOfEmbeddingsConfig | TransformerConfig
+class DLinearConfig(StrictConfig):
+    """A linear map of a window's trend and remainder (https://arxiv.org/abs/2205.13504)."""
+
+    architecture: Literal["dlinear"]
+    # Steps of the moving average that is the trend; a shorter window is averaged whole.
+    trend_steps: PositiveInt = 25
+
+
+class TcnConfig(StrictConfig):
+    """A temporal convolutional network (https://arxiv.org/abs/1803.01271)."""
+
+    architecture: Literal["tcn"]
+    num_filters: PositiveInt = 32
+    # Steps that one convolution looks at.
+    kernel_steps: Annotated[int, pydantic.Field(ge=2)] = 3
+    dropout_rate: DropRate = 0.1
+
+
+AnyModelConfig = (
+    CnnConfig
+    | ResNetConfig
+    | MlpConfig
+    | BagOfEmbeddingsConfig
+    | TransformerConfig
+    | DLinearConfig
+    | TcnConfig
+)
 ModelConfig = Annotated[AnyModelConfig, pydantic.Field(discriminator="architecture")]
 _ADAPTER: pydantic.TypeAdapter[AnyModelConfig] = pydantic.TypeAdapter(ModelConfig)
 

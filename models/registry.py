@@ -6,8 +6,10 @@ from typing import Any
 import keras
 
 from models import config
+from models.blocks import heads
 from models.tabular import mlp
 from models.text import bag_of_embeddings, transformer
+from models.timeseries import dlinear, tcn
 from models.vision import cnn, resnet
 
 _IMAGE_BUILDERS: dict[str, Callable[..., keras.Model]] = {
@@ -19,14 +21,18 @@ _TEXT_BUILDERS: dict[str, Callable[..., keras.Model]] = {
     "bag_of_embeddings": bag_of_embeddings.build,
     "transformer": transformer.build,
 }
-_BUILDERS = _IMAGE_BUILDERS | _TEXT_BUILDERS
+_SERIES_BUILDERS: dict[str, Callable[..., keras.Model]] = {
+    "dlinear": dlinear.build,
+    "tcn": tcn.build,
+}
+_BUILDERS = _IMAGE_BUILDERS | _TEXT_BUILDERS | _SERIES_BUILDERS
 
 
 def architectures() -> tuple[str, ...]:
     """Returns the valid values of `architecture`, sorted.
 
     >>> architectures()
-    ('bag_of_embeddings', 'cnn', 'mlp', 'resnet', 'transformer')
+    ('bag_of_embeddings', 'cnn', 'dlinear', 'mlp', 'resnet', 'tcn', 'transformer')
     """
     return tuple(sorted(_BUILDERS))
 
@@ -88,6 +94,29 @@ def build_text_model(
     _check_input(model.architecture, _TEXT_BUILDERS, kind="texts")
     return builder(model.architecture)(
         model, vocabulary_size=vocabulary_size, max_tokens=max_tokens, num_classes=num_classes
+    )
+
+
+def build_series_model(
+    model: config.ModelConfig, *, history_steps: int, num_channels: int, head: heads.Numbers
+) -> keras.Model:
+    """Builds the Functional forecaster that a recipe's `[model]` table describes.
+
+    Args:
+        model: One member of the config union; its `architecture` chooses the builder.
+        history_steps: Steps of the past T.
+        num_channels: The value and its covariates C.
+        head: How many steps ahead H, and the target's deviation.
+
+    Returns:
+        A model from `history` (float32 (B, T, C)) to `{"predictions": float32 (B, H)}`.
+
+    Raises:
+        ValueError: If the architecture is not one of series, or the settings do not fit.
+    """
+    _check_input(model.architecture, _SERIES_BUILDERS, kind="series")
+    return builder(model.architecture)(
+        model, history_steps=history_steps, num_channels=num_channels, head=head
     )
 
 

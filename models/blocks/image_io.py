@@ -7,6 +7,8 @@ from typing import Any
 
 import keras
 
+from models.blocks import heads
+
 # A KerasTensor while a Functional model is built; Keras publishes no narrower type for it.
 Tensor = Any
 
@@ -50,15 +52,5 @@ def classifier(
     Raises:
         ValueError: If `num_classes` is below 2.
     """
-    if num_classes < 2:
-        raise ValueError(
-            "`num_classes` must be at least 2; a classifier with fewer has nothing to choose. "
-            f"Received: num_classes={num_classes}."
-        )
-    if dropout_rate > 0:
-        features_BF = keras.layers.Dropout(dropout_rate, name="head_dropout")(features_BF)
-    # bfloat16 steps by 0.0625 near 10 and would tie close logits; serving cannot carry float16.
-    logits_BK = keras.layers.Dense(
-        num_classes, kernel_initializer="glorot_uniform", dtype="float32", name="logits"
-    )(features_BF)
-    return keras.Model(inputs, {"logits": logits_BK}, name=name)
+    head = heads.Classes(num_classes=num_classes)
+    return heads.finish(name, inputs, features_BF, head=head, dropout_rate=dropout_rate)

@@ -1,0 +1,1 @@
+"""Forecasters of series of numbers."""
