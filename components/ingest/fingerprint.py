@@ -1,7 +1,8 @@
 """What the data guard needs to know of each row, noted while its pixels are at hand.
 
-A fingerprint is the hash of the row's content, its label, and its look: a grey thumbnail of 16 x 16
-px and a colour one of 4 x 4 px. It is 316 bytes, in a file per shard, in the order of the rows.
+A fingerprint is the hash of the row's content, its label, and the look of its image: a grey
+thumbnail of 16 x 16 px and a colour one of 4 x 4 px. It is 316 bytes, or 12 for a row without an
+image, in a file per shard, in the order of the rows.
 
 Legend: N images, H height, W width, C channels.
 """
@@ -28,9 +29,13 @@ FINGERPRINT = np.dtype(
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
-def encode_fingerprint(*, content: bytes, label: int, look: bytes) -> bytes:
-    """Returns one element of the dtype `FINGERPRINT` as bytes."""
-    return hashlib.sha256(content).digest()[:8] + label.to_bytes(4, "little") + look
+NO_LABEL = -1
+
+
+def encode_fingerprint(*, content: bytes, label: int | None, look: bytes) -> bytes:
+    """Returns one element of the dtype `FINGERPRINT` as bytes, which ends before an empty look."""
+    index = NO_LABEL if label is None else label
+    return hashlib.sha256(content).digest()[:8] + index.to_bytes(4, "little", signed=True) + look
 
 
 def read_fingerprints(path: Path) -> np.ndarray:

@@ -88,7 +88,7 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
     with atomic.new_folder(final) as folder:
         plan = writer.WritePlan(
             folder=folder,
-            label=data.label_feature(),
+            class_names=data.class_names,
             seed=seed,
             shares=splits.split_shares(data.splits, given=source.given_splits),
             num_shards=num_shards,

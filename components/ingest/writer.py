@@ -7,7 +7,13 @@ from pathlib import Path
 
 from components.ingest import example, fingerprint, splits, tfrecord
 from components.ingest.errors import DataError, RowError, nearest
-from components.ingest.features.config import LabelFeature
+from components.ingest.example import Value
+from components.ingest.features.config import (
+    GROUP_FEATURE,
+    KEY_FEATURE,
+    LABEL_FEATURE,
+    TIME_FEATURE,
+)
 from components.ingest.sources.base import Block, Reject, Row
 
 FINGERPRINTS_SUFFIX = ".fingerprints"
@@ -18,7 +24,7 @@ class WritePlan:
     """What a worker must know to write its shards."""
 
     folder: Path
-    label: LabelFeature
+    class_names: tuple[str, ...]  # Empty if numbers are predicted.
     seed: int
     shares: dict[str, float]
     num_shards: int
@@ -51,7 +57,7 @@ class ShardWriter:
 
     def __init__(self, plan: WritePlan):
         self._plan = plan
-        self._classes = {name: index for index, name in enumerate(plan.label.class_names)}
+        self._classes = {name: index for index, name in enumerate(plan.class_names)}
         self._shards: dict[tuple[str, int], _OpenShard] = {}
         self._rejects: list[Reject] = []
 
@@ -72,12 +78,13 @@ class ShardWriter:
     def _write_row(self, number: int, given_split: str, row: Row) -> Reject | None:
         plan = self._plan
         try:
-            label = class_index(row.label, self._classes)
+            label = None if row.label is None else class_index(row.label, self._classes)
         except RowError as error:
             return Reject(row.key, str(error))
         split = given_split
         if split == splits.TRAIN:
-            split = splits.assign_split(row.content, seed=plan.seed, shares=plan.shares)
+            identity = row.content if row.group is None else row.group
+            split = splits.assign_split(identity, seed=plan.seed, shares=plan.shares)
         self._shard(split, number % plan.num_shards).write(row, label)
         return None
 
@@ -108,14 +115,13 @@ class _OpenShard:
         self._fingerprints = path.with_suffix(FINGERPRINTS_SUFFIX).open("xb", buffering=1 << 16)
         self._counts: collections.Counter[int] = collections.Counter()
 
-    def write(self, row: Row, label: int) -> None:
-        self._records.write(
-            example.encode_example(image=row.image, key=row.key.encode(), label=label)
-        )
+    def write(self, row: Row, label: int | None) -> None:
+        self._records.write(example.encode_example(_features(row, label)))
         self._fingerprints.write(
             fingerprint.encode_fingerprint(content=row.content, label=label, look=row.look)
         )
-        self._counts[label] += 1
+        if label is not None:
+            self._counts[label] += 1
 
     def close(self, split: str, index: int) -> WrittenShard:
         self._records.close()
@@ -129,6 +135,17 @@ class _OpenShard:
             sha256=self._records.sha256,
             class_counts=dict(self._counts),
         )
+
+
+def _features(row: Row, label: int | None) -> dict[str, Value]:
+    features = {**row.features, KEY_FEATURE: row.key.encode()}
+    if label is not None:
+        features[LABEL_FEATURE] = label
+    if row.group is not None:
+        features[GROUP_FEATURE] = row.group
+    if row.time is not None:
+        features[TIME_FEATURE] = row.time
+    return features
 
 
 def class_index(label: int | str, classes: dict[str, int]) -> int:

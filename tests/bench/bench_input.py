@@ -43,7 +43,7 @@ def write_records(folder: pathlib.Path) -> None:
         for block in data_factories.SyntheticSource(NUM_ROWS).blocks():
             labels = block.labels_N.tolist()
             for image, label in zip(png.encode_png(block.images_NHWC), labels, strict=True):
-                writer.write(example.encode_example(image=image, key=b"", label=label))
+                writer.write(example.encode_example({"image": image, "key": b"", "label": label}))
 
 
 def compare_ingest(rounds: int) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from components.ingest.config import DataConfig
+from components.ingest.sources.base import Reject, Row
 from components.ingest.sources.idx import IdxSource, PixelBlock
 
 NUM_CLASSES = 3
@@ -71,6 +72,26 @@ def write_idx_dataset(folder: Path, *, num_train: int = 200, num_test: int = 60)
             write_idx(folder / f"{prefix}-labels-idx1-ubyte.gz", labels),
         )
     return IdxSource(pairs, "a test")
+
+
+@dataclasses.dataclass(frozen=True)
+class RowsSource:
+    """Rows that a test made itself, in one block."""
+
+    made_rows: tuple[Row | Reject, ...]
+    split: str = "train"
+    origin: str = "a test"
+    given_splits: frozenset[str] = frozenset({"train"})
+    num_bytes: int = 1
+
+    def files(self) -> dict[str, Path]:
+        return {}
+
+    def blocks(self) -> Iterator["RowsSource"]:
+        yield self
+
+    def rows(self) -> Iterator[Row | Reject]:
+        return iter(self.made_rows)
 
 
 @dataclasses.dataclass(frozen=True)

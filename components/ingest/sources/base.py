@@ -1,18 +1,23 @@
 """What every source gives: blocks of rows, small enough to hold, that any process can expand."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
+
+from components.ingest.example import Value
 
 
 class Row(NamedTuple):
     """One example."""
 
     key: str  # Where it came from: unique and stable, such as "train/00012" or "cats/7.png".
-    image: bytes  # A whole image file.
-    label: int | str  # Class index, or class name.
-    content: bytes  # What the split is a hash of.
-    look: bytes  # Thumbnails, from `components.ingest.fingerprint`.
+    # The input, and the target if there is one, by their names in the tf.Example.
+    features: Mapping[str, Value]
+    label: int | str | None  # Class index, class name, or None if numbers are predicted.
+    content: bytes  # What makes two rows equal; the split is a hash of it unless there is a group.
+    look: bytes = b""  # What shows that two rows are alike, from `components.ingest.fingerprint`.
+    group: bytes | None = None  # Rows with the same one share a split.
+    time: int | None = None  # When the row is from, in seconds since 1970 UTC.
 
 
 class Reject(NamedTuple):

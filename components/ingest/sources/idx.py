@@ -16,6 +16,7 @@ import numpy as np
 
 from components.ingest import fingerprint, png
 from components.ingest.errors import DataError
+from components.ingest.features.config import IMAGE_FEATURE
 from components.ingest.sources.base import Row
 
 _BLOCK_BYTES = 1 << 18
@@ -39,7 +40,7 @@ class PixelBlock:
         for index, (image, label) in enumerate(zip(encoded, self.labels_N.tolist(), strict=True)):
             key = f"{self.split}/{self.first_row + index:08d}"
             pixels = self.images_NHWC[index].tobytes()
-            yield Row(key, image, label, pixels, looks[index])
+            yield Row(key, {IMAGE_FEATURE: image}, label, pixels, looks[index])
 
 
 @dataclasses.dataclass(frozen=True)

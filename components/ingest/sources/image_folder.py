@@ -10,7 +10,7 @@ from typing import NamedTuple
 from components.ingest import splits
 from components.ingest.config import DataConfig, ImageFolderSource
 from components.ingest.errors import DataError, RowError, nearest
-from components.ingest.features.config import ImageFeature
+from components.ingest.features.config import IMAGE_FEATURE, ImageFeature
 from components.ingest.sources import encoded
 from components.ingest.sources.base import Reject, Row
 
@@ -44,7 +44,7 @@ class FilesBlock:
             except RowError as error:
                 yield Reject(file.name, str(error))
             else:
-                yield Row(file.name, image, file.label, content, look)
+                yield Row(file.name, {IMAGE_FEATURE: image}, file.label, content, look)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from components.ingest import checks, example, splits, tfrecord
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError, RowError, nearest
+from components.ingest.features.config import IMAGE_FEATURE
 from components.ingest.sources import encoded
 from components.ingest.sources.base import Reject, Row
 
@@ -41,7 +42,7 @@ class RecordBlock:
         if len(images) != 1 or len(labels) != 1:
             raise RowError("it has no image or no label")
         look = encoded.check_image(images[0], self.data.image_feature())
-        return Row(key, images[0], labels[0], images[0], look)
+        return Row(key, {IMAGE_FEATURE: images[0]}, labels[0], images[0], look)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -36,7 +36,9 @@ def write_shard(path: pathlib.Path) -> None:
         buffer = io.BytesIO()
         coarse.resize((320, 240), PIL.Image.Resampling.BICUBIC).save(buffer, "JPEG", quality=90)
         key = b"%d" % row
-        writer.write(example.encode_example(image=buffer.getvalue(), key=key, label=row % 10))
+        writer.write(
+            example.encode_example({"image": buffer.getvalue(), "key": key, "label": row % 10})
+        )
     writer.close()
 
 

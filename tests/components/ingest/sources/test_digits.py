@@ -12,7 +12,9 @@ from components.ingest.sources import digits
 def test_images_and_labels_are_those_that_scikit_learn_loads():
     expected = sklearn.datasets.load_digits()
     rows = [row for block in digits.find_digits().blocks() for row in block.rows()]
-    images = np.stack([np.asarray(PIL.Image.open(io.BytesIO(row.image))) for row in rows])
+    images = np.stack(
+        [np.asarray(PIL.Image.open(io.BytesIO(row.features["image"]))) for row in rows]
+    )
     np.testing.assert_array_equal(images, np.floor(expected.images * 255 / 16))
     assert [row.label for row in rows] == expected.target.tolist()
 

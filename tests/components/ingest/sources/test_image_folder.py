@@ -63,7 +63,7 @@ def test_class_is_the_name_of_the_folder(folder):
 
 def test_images_keep_their_bytes(folder):
     (row,) = [row for row in rows_of(config(folder)) if row.key == "bee/4.png"]
-    assert row.image == (folder / "bee" / "4.png").read_bytes()
+    assert row.features["image"] == (folder / "bee" / "4.png").read_bytes()
 
 
 def test_folder_is_ingested_whole(folder, tmp_path):
@@ -131,7 +131,7 @@ def test_rejected_file_stops_the_run_by_name(folder, tmp_path):
 def test_folder_that_cannot_be_listed_by_its_extension_is_read_by_its_content(tmp_path):
     write(tmp_path / "ant" / "actually_a_png.jpg", encode(picture()))
     (row,) = rows_of(config(tmp_path))
-    assert row.image == encode(picture())
+    assert row.features["image"] == encode(picture())
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,8 @@ def test_dataset_is_fetched_prepared_and_read(prepared):
     rows = [row for block in source.blocks() for row in block.rows()]
     images, labels = data_factories.random_images(60, seed=5)
     found = {
-        np.asarray(PIL.Image.open(io.BytesIO(row.image))).tobytes(): row.label for row in rows[:60]
+        np.asarray(PIL.Image.open(io.BytesIO(row.features["image"]))).tobytes(): row.label
+        for row in rows[:60]
     }
     expected = {
         image.tobytes(): label for image, label in zip(images, labels.tolist(), strict=True)
