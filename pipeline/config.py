@@ -1,7 +1,7 @@
 """Recipe (what is learned) and RunConfig (where it runs)."""
 
 import re
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import pydantic
 
@@ -111,8 +111,11 @@ class RunConfig(StrictConfig):
     # Arguments of Apache Beam's runner, such as `--runner=FlinkRunner`; without them no step needs
     # Beam's own process, and all run in one.
     beam_options: tuple[str, ...] = ()
-    # The container image of Kubeflow and Vertex AI.
+    # The container image of Kubernetes, Kubeflow and Vertex AI.
     image: str = "kerasline:latest"
+    # Of a training job on several machines: how many, and the volume claim that all of them share.
+    num_workers: Annotated[int, pydantic.Field(ge=1)] = 2
+    volume_claim: str = "kerasline-runs"
 
 
 def check_run(recipe: Recipe, run: RunConfig) -> None:

@@ -29,6 +29,7 @@ class TrainResult:
         policy: The dtype policy that was used.
         num_replicas: Devices that worked in parallel.
         execution: How the steps were executed.
+        is_writer: False on the workers of a cluster that only take part: another keeps the model.
     """
 
     model: keras.Model
@@ -36,6 +37,7 @@ class TrainResult:
     policy: str
     num_replicas: int
     execution: execution.Execution
+    is_writer: bool = True
 
 
 def train(request: train_request.TrainRequest) -> TrainResult:
@@ -89,6 +91,7 @@ def train(request: train_request.TrainRequest) -> TrainResult:
         policy=policy,
         num_replicas=distribution.num_replicas_in_sync,
         execution=run.execution,
+        is_writer=distribution.extended.should_save_summary,
     )
 
 

@@ -66,7 +66,7 @@ def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
         raise group.BadInputError(str(error)) from None
 
 
-def load_run_config(recipe_name: str, recipe: Recipe, **values: str) -> RunConfig:
+def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int) -> RunConfig:
     """Makes a command's RunConfig, and checks that the recipe can run there.
 
     Args:

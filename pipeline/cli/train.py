@@ -56,15 +56,16 @@ def command(
         directory = out or pathlib.Path(root) / recipe.name / "train"
         if fresh and directory.exists():
             shutil.rmtree(directory)
-        _train(recipe, strategy, directory)
+        if _train(recipe, strategy, directory):
+            click.echo(f"The model is {directory / training.KERAS_MODEL_FILE}.")
     except (errors.DataError, ValueError) as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
-    click.echo(f"The model is {directory / training.KERAS_MODEL_FILE}.")
 
 
 def _train(
     recipe: Recipe, strategy: str, directory: pathlib.Path, *, max_batches: int | None = None
-) -> None:
+) -> bool:
+    """Trains, and returns whether this process is the one of its cluster that keeps the model."""
     request = training.make_request(recipe, strategy=strategy, directory=directory)
     # Imported here, because it imports TensorFlow, and `--help` must answer at once.
     import dataclasses
@@ -77,7 +78,11 @@ def _train(
             result = memory.train_or_explain(request)
     except (health.TrainingDivergedError, memory.OutOfMemoryError) as error:
         raise click.ClickException(str(error)) from None
-    result.model.save(directory / training.KERAS_MODEL_FILE)
+    with tempfile.TemporaryDirectory() as scratch:
+        # Every worker must save, because reading a weight may take all of them.
+        kept = directory if result.is_writer else pathlib.Path(scratch)
+        result.model.save(kept / training.KERAS_MODEL_FILE)
+    return result.is_writer
 
 
 def _one_batch(recipe: Recipe) -> Recipe:
