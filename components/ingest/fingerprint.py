@@ -1,96 +1,199 @@
-"""What the data guard needs to know of each row, noted while its pixels are at hand.
+"""What the data guard needs to know of each row, noted while the row is at hand.
 
-A fingerprint is the hash of the row's content, its label, and the look of its image: a grey
-thumbnail of 16 x 16 px and a colour one of 4 x 4 px. It is 316 bytes, or 12 for a row without an
-image, in a file per shard, in the order of the rows.
+A fingerprint holds the hash of the row's input, its answer, its group and time if it has them, and
+its look, which depends on the kind of input: small pictures of an image, the MinHash signature of a
+text, the values of a table's columns, the outline of a series. There is a file of them per shard,
+in the order of its rows, and one LAYOUT_FILE for all.
 
-Legend: N images, H height, W width, C channels.
+Legend: N rows.
 """
 
+import dataclasses
 import functools
 import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import PIL.Image
+
+from components.ingest import fingerprint_images, fingerprint_series, fingerprint_texts
+from components.ingest.config import DataConfig
+from components.ingest.features.config import HISTORY_FEATURE, TARGET_FEATURE, TEXT_FEATURE
+from components.ingest.sources.base import Row
 
 FOLDER = "fingerprints"
-GREY_PX = 16
-COLOUR_PX = 4
-FINGERPRINT = np.dtype(
-    [
-        ("content", "<u8"),
-        ("label", "<i4"),
-        ("grey", "u1", (GREY_PX, GREY_PX)),
-        ("colour", "u1", (COLOUR_PX, COLOUR_PX, 3)),
-    ]
-)
-# Rec. 601 luma, which Pillow uses too.
-_LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+LAYOUT_FILE = "layout.json"
+# A missing category; a missing number is NaN.
+MISSING = 0
+
+_BUFFER_ROWS = 256
 
 
-NO_LABEL = -1
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Layout:
+    """What the fingerprints of a dataset hold."""
+
+    input_name: str  # image, text, audio, table or series.
+    answer_name: str | None  # label, target, or none.
+    class_names: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()  # Columns of a table.
+    categories: tuple[str, ...] = ()
+    split_by: str = "hash"
+
+    @classmethod
+    def of(cls, data: DataConfig) -> "Layout":
+        """Returns the layout for a recipe's data."""
+        return cls(
+            input_name=data.input_name,
+            answer_name=data.answer_name,
+            class_names=data.class_names,
+            numbers=data.table.numbers() if data.table else (),
+            categories=data.table.categories() if data.table else (),
+            split_by=data.splits.by,
+        )
+
+    @classmethod
+    def read(cls, folder: Path) -> "Layout":
+        """Reads the layout of the dataset in `folder`.
+
+        Raises:
+            FileNotFoundError: If there is none.
+        """
+        values = json.loads((folder / FOLDER / LAYOUT_FILE).read_text())
+        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+    def write(self, folder: Path) -> None:
+        """Writes LAYOUT_FILE into the dataset in `folder`."""
+        (folder / FOLDER / LAYOUT_FILE).write_text(json.dumps(dataclasses.asdict(self)))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The dtype of one fingerprint."""
+        fields: list[Any] = [("content", "<u8"), ("group", "<u8"), ("time", "<f8")]
+        if self.answer_name:
+            fields.append((self.answer_name, "<i4" if self.answer_name == "label" else "<f4"))
+        return np.dtype(fields + self._look_fields())
+
+    def _look_fields(self) -> list[Any]:
+        if self.input_name == "image":
+            return list(fingerprint_images.FIELDS)
+        if self.input_name == "text":
+            return [("minhash", "<u2", (fingerprint_texts.NUM_HASHES,)), ("num_words", "<i4")]
+        if self.input_name == "table":
+            return [
+                ("numbers", "<f4", (len(self.numbers),)),
+                ("categories", "<u8", (len(self.categories),)),
+            ]
+        if self.input_name == "series":
+            return list(fingerprint_series.FIELDS)
+        return []
 
 
-def encode_fingerprint(*, content: bytes, label: int | None, look: bytes) -> bytes:
-    """Returns one element of the dtype `FINGERPRINT` as bytes, which ends before an empty look."""
-    index = NO_LABEL if label is None else label
-    return hashlib.sha256(content).digest()[:8] + index.to_bytes(4, "little", signed=True) + look
+class FingerprintWriter:
+    """Writes the fingerprints of one shard; the file is there once it is closed."""
+
+    def __init__(self, path: Path, layout: Layout):
+        self._layout = layout
+        self._file = path.open("xb")
+        self._rows: list[Row] = []
+
+    def add(self, row: Row) -> None:
+        """Notes one row, whose label is the index of its class."""
+        self._rows.append(row)
+        if len(self._rows) == _BUFFER_ROWS:
+            self._flush()
+
+    def close(self) -> None:
+        """Writes what is left and closes the file."""
+        self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._file.write(encode_rows(self._rows, self._layout).tobytes())
+        self._rows = []
 
 
-def read_fingerprints(path: Path) -> np.ndarray:
-    """Reads the fingerprints of a shard, shape (N,), dtype `FINGERPRINT`."""
-    return np.fromfile(path, FINGERPRINT)
+def encode_rows(rows: Sequence[Row], layout: Layout) -> np.ndarray:
+    """Returns the fingerprints of rows, shape (N,), in the dtype of the layout.
 
-
-def array_looks(images_NHWC: np.ndarray) -> list[bytes]:
-    """Shrinks images by averaging areas; returns the look of each.
-
-    >>> look = array_looks(np.full((1, 32, 48, 3), 7, np.uint8))[0]
-    >>> len(look), set(look)
-    (304, {7})
+    The label of a row must be the index of its class.
     """
-    images = images_NHWC.astype(np.float32)
-    if images.shape[3] == 1:
-        grey_N = _shrink(images[..., 0], GREY_PX)
-        colour_N = np.repeat(_shrink(images[..., 0], COLOUR_PX)[..., None], 3, axis=3)
-    else:
-        grey_N = _shrink(images @ _LUMA, GREY_PX)
-        channels = [_shrink(images[..., channel], COLOUR_PX) for channel in range(3)]
-        colour_N = np.stack(channels, axis=3)
-    return [
-        grey.tobytes() + colour.tobytes() for grey, colour in zip(grey_N, colour_N, strict=True)
+    found_N = np.zeros(len(rows), layout.dtype)
+    found_N["content"] = [_hash(row.content) for row in rows]
+    found_N["group"] = [MISSING if row.group is None else _name_hash(row.group) for row in rows]
+    found_N["time"] = [np.nan if row.time is None else row.time for row in rows]
+    if layout.answer_name == "label":
+        found_N["label"] = [row.label for row in rows]
+    elif layout.answer_name == "target":
+        found_N["target"] = [row.features[TARGET_FEATURE] for row in rows]
+    _LOOKS[layout.input_name](found_N, rows, layout)
+    return found_N
+
+
+def read_fingerprints(path: Path, layout: Layout, *, start: int = 0, count: int = -1) -> np.ndarray:
+    """Reads the fingerprints of a shard, or `count` of them from the one at `start`, shape (N,)."""
+    return np.fromfile(path, layout.dtype, count, offset=start * layout.dtype.itemsize)
+
+
+def _hash(value: bytes) -> int:
+    """Returns 64 bits of a value's SHA-256; MISSING is left to what is missing."""
+    return int.from_bytes(hashlib.sha256(value).digest()[:8], "little") or 1
+
+
+# For the short values that come again and again.
+_name_hash = functools.lru_cache(1 << 14)(_hash)
+
+
+def _note_images(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    looks_N = np.frombuffer(b"".join(row.look for row in rows), fingerprint_images.FIELDS)
+    for name in looks_N.dtype.names or ():
+        found_N[name] = looks_N[name]
+
+
+def _note_texts(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    texts = [row.features[TEXT_FEATURE].decode("utf-8", "replace") for row in rows]
+    found_N["minhash"], found_N["num_words"] = fingerprint_texts.minhash(texts)
+
+
+def _note_tables(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    for index, name in enumerate(layout.numbers):
+        values = [_value(row.features.get(name)) for row in rows]
+        found_N["numbers"][:, index] = [np.nan if value is None else value for value in values]
+    for index, name in enumerate(layout.categories):
+        values = [_value(row.features.get(name)) for row in rows]
+        found_N["categories"][:, index] = [
+            _name_hash(value) if value else MISSING for value in values
+        ]
+    # Equal is what the model sees as equal, whatever the row's bytes are.
+    found_N["content"] = [
+        _hash(numbers.tobytes() + categories.tobytes())
+        for numbers, categories in zip(found_N["numbers"], found_N["categories"], strict=True)
     ]
 
 
-def picture_look(picture: PIL.Image.Image) -> bytes:
-    """Shrinks one opened picture in the same way."""
-    if picture.mode.startswith("I"):
-        # Pillow cuts 16 bits off at 255 instead of scaling them.
-        picture = picture.convert("I").point(lambda value: value / 256).convert("L")
-    if "transparency" in picture.info:
-        # Said first, or Pillow warns that it is lost.
-        picture = picture.convert("RGBA")
-    # Whole pixels are averaged by Pillow, which is fast; fractions of them by exact weights.
-    columns, rows = (max(1, size_px // (2 * GREY_PX)) for size_px in picture.size)
-    small = picture.convert("L" if picture.mode in ("1", "L", "LA") else "RGB").reduce(
-        (columns, rows)
-    )
-    pixels = np.asarray(small)
-    return array_looks(pixels.reshape(1, *pixels.shape[:2], -1))[0]
+def _value(value: Any) -> Any:
+    """Returns the only value of a feature; None if there is none."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, bytes):
+        return value[0] if len(value) else None
+    return value
 
 
-def _shrink(images_NHW: np.ndarray, size_px: int) -> np.ndarray:
-    rows, columns = (_area_matrix(old_px, size_px) for old_px in images_NHW.shape[1:])
-    return np.rint(rows @ images_NHW @ columns.T).astype(np.uint8)
+def _note_series(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    histories = [row.features[HISTORY_FEATURE] for row in rows]
+    found_N["outline"] = fingerprint_series.outlines(histories)
 
 
-@functools.cache
-def _area_matrix(old_px: int, size_px: int) -> np.ndarray:
-    """Weights (size_px, old_px) with which each of equal areas averages the pixels it covers."""
-    edges = np.linspace(0, old_px, size_px + 1)
-    pixels = np.arange(old_px)
-    ends = np.minimum(edges[1:, None], pixels + 1)
-    starts = np.maximum(edges[:-1, None], pixels)
-    overlaps = np.clip(ends - starts, 0, None)
-    return (overlaps / overlaps.sum(1, keepdims=True)).astype(np.float32)
+def _note_nothing(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    """Recordings are told apart by their content alone."""
+
+
+_LOOKS: dict[str, Callable[[np.ndarray, Sequence[Row], Layout], None]] = {
+    "image": _note_images,
+    "text": _note_texts,
+    "audio": _note_nothing,
+    "table": _note_tables,
+    "series": _note_series,
+}

@@ -26,7 +26,7 @@ from components.ingest.sources.base import Reject, Source
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 3
+_WRITER_VERSION = 4
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
 _LOCATION_KEYS = frozenset({"data_dir", "path"})
@@ -89,6 +89,7 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
         plan = writer.WritePlan(
             folder=folder,
             class_names=data.class_names,
+            layout=fingerprint.Layout.of(data),
             seed=seed,
             shares=splits.split_shares(data.splits, given=source.given_splits),
             num_shards=num_shards,
@@ -119,6 +120,8 @@ def _finish(
     if rejects:
         lines = (json.dumps(reject._asdict()) + "\n" for reject in rejects)
         (folder / REJECTS_FILE).write_text("".join(lines))
+    (folder / fingerprint.FOLDER).mkdir()
+    fingerprint.Layout.of(data).write(folder)
     return Manifest(
         origin=origin,
         splits={name: _finish_split(folder, name, by_split[name], data) for name in splits.SPLITS},
@@ -130,7 +133,6 @@ def _finish_split(
     folder: Path, name: str, written: list[writer.WrittenShard], data: DataConfig
 ) -> Split:
     (folder / f"Split-{name}").mkdir()
-    (folder / fingerprint.FOLDER).mkdir(exist_ok=True)
     shards = []
     for number, shard in enumerate(written):
         path = f"Split-{name}/data_tfrecord-{number:05d}-of-{len(written):05d}"

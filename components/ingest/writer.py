@@ -25,6 +25,7 @@ class WritePlan:
 
     folder: Path
     class_names: tuple[str, ...]  # Empty if numbers are predicted.
+    layout: fingerprint.Layout
     seed: int
     shares: dict[str, float]
     num_shards: int
@@ -91,7 +92,7 @@ class ShardWriter:
     def _shard(self, split: str, index: int) -> "_OpenShard":
         shard = self._shards.get((split, index))
         if shard is None:
-            shard = _OpenShard(self._plan.folder / f"{split}-{index:05d}")
+            shard = _OpenShard(self._plan.folder / f"{split}-{index:05d}", self._plan.layout)
             self._shards[split, index] = shard
         return shard
 
@@ -110,16 +111,16 @@ class ShardWriter:
 class _OpenShard:
     """A shard that is being written, its fingerprints, and its count of each class."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, layout: fingerprint.Layout):
         self._records = tfrecord.RecordWriter(path)
-        self._fingerprints = path.with_suffix(FINGERPRINTS_SUFFIX).open("xb", buffering=1 << 16)
+        self._fingerprints = fingerprint.FingerprintWriter(
+            path.with_suffix(FINGERPRINTS_SUFFIX), layout
+        )
         self._counts: collections.Counter[int] = collections.Counter()
 
     def write(self, row: Row, label: int | None) -> None:
         self._records.write(example.encode_example(_features(row, label)))
-        self._fingerprints.write(
-            fingerprint.encode_fingerprint(content=row.content, label=label, look=row.look)
-        )
+        self._fingerprints.add(row._replace(label=label))
         if label is not None:
             self._counts[label] += 1
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import PIL.Image
 import PIL.ImageOps
 
-from components.ingest import fingerprint, image_header
+from components.ingest import fingerprint_images, image_header
 from components.ingest.errors import RowError
 from components.ingest.features.config import ImageFeature
 
@@ -27,8 +27,8 @@ def check_image(image: bytes, feature: ImageFeature) -> bytes:
     _check_size(header.height_px, header.width_px, feature)
     with _damage_named(), PIL.Image.open(io.BytesIO(image)) as picture:
         # A JPEG decoder can shrink as it decodes, in a fraction of the time.
-        picture.draft("RGB", (2 * fingerprint.GREY_PX, 2 * fingerprint.GREY_PX))
-        return fingerprint.picture_look(picture)
+        picture.draft("RGB", (2 * fingerprint_images.GREY_PX, 2 * fingerprint_images.GREY_PX))
+        return fingerprint_images.picture_look(picture)
 
 
 def normalise_image(image: bytes, feature: ImageFeature) -> tuple[bytes, bytes]:
@@ -52,7 +52,7 @@ def normalise_image(image: bytes, feature: ImageFeature) -> tuple[bytes, bytes]:
         _check_size(upright.height, upright.width, feature)
         if not is_upright or picture.format not in ("PNG", "JPEG") or picture.mode == "CMYK":
             image = _encode(upright, feature)
-        return image, fingerprint.picture_look(upright)
+        return image, fingerprint_images.picture_look(upright)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from components.ingest import fingerprint, png
+from components.ingest import fingerprint_images, png
 from components.ingest.errors import DataError
 from components.ingest.features.config import IMAGE_FEATURE
 from components.ingest.sources.base import Row
@@ -36,7 +36,7 @@ class PixelBlock:
     def rows(self) -> Iterator[Row]:
         """Yields the rows, encoded as PNG; the split is a hash of the raw pixels."""
         encoded = png.encode_png(self.images_NHWC)
-        looks = fingerprint.array_looks(self.images_NHWC)
+        looks = fingerprint_images.array_looks(self.images_NHWC)
         for index, (image, label) in enumerate(zip(encoded, self.labels_N.tolist(), strict=True)):
             key = f"{self.split}/{self.first_row + index:08d}"
             pixels = self.images_NHWC[index].tobytes()
