@@ -65,7 +65,8 @@ def load_table(folder: Path) -> Table:
             parts.append(folder / fingerprint.FOLDER / f"{name}-{number:05d}")
             shards.append((shard.path, shard.num_rows))
             codes.append(np.full(shard.num_rows, code, np.int8))
-    rows = np.concatenate([fingerprint.read_fingerprints(path) for path in parts])
+    layout = fingerprint.Layout.read(folder)
+    rows = np.concatenate([fingerprint.read_fingerprints(path, layout) for path in parts])
     greys_ND = np.ascontiguousarray(rows["grey"].reshape(len(rows), -1))
     brightness_N, contrast_N = _mean_and_deviation(greys_ND)
     return Table(

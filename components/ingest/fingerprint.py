@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ LAYOUT_FILE = "layout.json"
 # A missing category; a missing number is NaN.
 MISSING = 0
 
+# Rows wait until there are enough for numpy, or until they take much memory.
 _BUFFER_ROWS = 256
+_BUFFER_BYTES = 1 << 18
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -61,8 +63,10 @@ class Layout:
         Raises:
             FileNotFoundError: If there is none.
         """
-        values = json.loads((folder / FOLDER / LAYOUT_FILE).read_text())
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+        values: dict[str, Any] = json.loads((folder / FOLDER / LAYOUT_FILE).read_text())
+        for name in ("class_names", "numbers", "categories"):
+            values[name] = tuple(values[name])
+        return cls(**values)
 
     def write(self, folder: Path) -> None:
         """Writes LAYOUT_FILE into the dataset in `folder`."""
@@ -98,11 +102,13 @@ class FingerprintWriter:
         self._layout = layout
         self._file = path.open("xb")
         self._rows: list[Row] = []
+        self._num_bytes = 0
 
     def add(self, row: Row) -> None:
         """Notes one row, whose label is the index of its class."""
         self._rows.append(row)
-        if len(self._rows) == _BUFFER_ROWS:
+        self._num_bytes += len(row.content)
+        if len(self._rows) == _BUFFER_ROWS or self._num_bytes >= _BUFFER_BYTES:
             self._flush()
 
     def close(self) -> None:
@@ -113,7 +119,7 @@ class FingerprintWriter:
     def _flush(self) -> None:
         if self._rows:
             self._file.write(encode_rows(self._rows, self._layout).tobytes())
-        self._rows = []
+        self._rows, self._num_bytes = [], 0
 
 
 def encode_rows(rows: Sequence[Row], layout: Layout) -> np.ndarray:
@@ -128,7 +134,7 @@ def encode_rows(rows: Sequence[Row], layout: Layout) -> np.ndarray:
     if layout.answer_name == "label":
         found_N["label"] = [row.label for row in rows]
     elif layout.answer_name == "target":
-        found_N["target"] = [row.features[TARGET_FEATURE] for row in rows]
+        found_N["target"] = [_value(row.features[TARGET_FEATURE]) for row in rows]
     _LOOKS[layout.input_name](found_N, rows, layout)
     return found_N
 
@@ -154,7 +160,7 @@ def _note_images(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> No
 
 
 def _note_texts(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    texts = [row.features[TEXT_FEATURE].decode("utf-8", "replace") for row in rows]
+    texts = [_value(row.features[TEXT_FEATURE]).decode("utf-8", "replace") for row in rows]
     found_N["minhash"], found_N["num_words"] = fingerprint_texts.minhash(texts)
 
 
@@ -182,7 +188,7 @@ def _value(value: Any) -> Any:
 
 
 def _note_series(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    histories = [row.features[HISTORY_FEATURE] for row in rows]
+    histories: list[Any] = [row.features[HISTORY_FEATURE] for row in rows]
     found_N["outline"] = fingerprint_series.outlines(histories)
 
 

@@ -1,62 +1,124 @@
 import hashlib
-import io
 
 import numpy as np
-import PIL.Image
 import pytest
 
-from components.ingest import fingerprint, ingest
+from components.ingest import fingerprint, fingerprint_series, fingerprint_texts, ingest
+from components.ingest.sources.base import Row
 from tests.components import data_factories
 
-
-@pytest.mark.parametrize("shape", [(3, 32, 48, 1), (3, 160, 80, 3), (2, 28, 28, 1)])
-def test_arrays_and_pictures_look_the_same(shape):
-    coarse = np.random.default_rng(0).integers(0, 256, (shape[0], 4, 4, shape[3]), np.uint8)
-    size = (shape[2], shape[1])
-    images_NHWC = np.stack(
-        [np.asarray(PIL.Image.fromarray(image.squeeze()).resize(size)) for image in coarse]
-    ).reshape(shape)
-    for image, look in zip(images_NHWC, fingerprint.array_looks(images_NHWC), strict=True):
-        picture = PIL.Image.fromarray(image.squeeze())
-        found, expected = (
-            np.frombuffer(data, np.uint8).astype(int)
-            for data in (look, fingerprint.picture_look(picture))
-        )
-        assert np.abs(found - expected).max() <= 3
-
-
-@pytest.mark.parametrize("size_px", [1, 8, 16, 28, 100])
-def test_a_plain_image_looks_plain_whatever_its_size(size_px):
-    (look,) = fingerprint.array_looks(np.full((1, size_px, size_px, 1), 200, np.uint8))
-    assert (len(look), set(look)) == (304, {200})
-
-
-def test_colours_are_kept_apart():
-    red = np.zeros((1, 20, 20, 3), np.uint8)
-    red[..., 0] = 200
-    found = np.frombuffer(
-        fingerprint.array_looks(red)[0], fingerprint.FINGERPRINT["colour"], 1, 256
-    )
-    assert found[0, 0, 0].tolist() == [200, 0, 0]
-
-
-def test_sixteen_bits_are_scaled():
-    picture = PIL.Image.fromarray(np.full((20, 20), 0x8000, np.uint16))
-    assert set(fingerprint.picture_look(picture)) == {0x80}
+TABLE = fingerprint.Layout(
+    input_name="table",
+    answer_name="target",
+    numbers=("miles", "fare"),
+    categories=("company",),
+)
 
 
 def test_every_row_has_its_fingerprint_in_the_order_of_its_shard(tmp_path):
     source = data_factories.write_idx_dataset(tmp_path / "source")
     data = data_factories.data_config()
     dataset = ingest.ingest_source(source, data, seed=0, cache_dir=tmp_path / "cache")
-    found = fingerprint.read_fingerprints(dataset.path / "fingerprints" / "test-00000")
+    layout = fingerprint.Layout.read(dataset.path)
+    path = dataset.path / "fingerprints" / "test-00000"
+    found = fingerprint.read_fingerprints(path, layout)
     images, labels = data_factories.random_images(60, seed=60)
     assert found["label"].tolist() == labels.tolist()
     expected = [hashlib.sha256(image.tobytes()).digest()[:8] for image in images]
     assert [value.tobytes() for value in found["content"]] == expected
 
 
-def test_pictures_of_files_are_opened_whatever_their_mode():
-    buffer = io.BytesIO()
-    PIL.Image.new("LA", (20, 20), (90, 0)).save(buffer, "PNG")
-    assert set(fingerprint.picture_look(PIL.Image.open(buffer))) == {90}
+def encode(*features: dict[str, object], layout: fingerprint.Layout = TABLE, **row) -> np.ndarray:
+    rows = [Row("key", values, None, b"content", **row) for values in features]
+    return fingerprint.encode_rows(rows, layout)
+
+
+def test_missing_values_of_a_table_are_told_from_zero_and_from_each_other():
+    found = encode(
+        {"miles": 0.0, "fare": None, "company": b"Blue", "target": 1.0},
+        {"miles": [], "fare": 2.5, "company": b"", "target": 2.0},
+    )
+    np.testing.assert_array_equal(found["numbers"], [[0, np.nan], [np.nan, 2.5]])
+    assert found["categories"][0] != fingerprint.MISSING == found["categories"][1]
+    assert found["target"].tolist() == [1.0, 2.0]
+
+
+def test_rows_with_equal_columns_have_equal_content_whatever_else_they_hold():
+    row = {"miles": 1.0, "fare": 2.0, "company": b"Blue", "target": 1.0}
+    found = encode(row, {**row, "target": 5.0, "note": b"x"}, {**row, "miles": 1.5})["content"]
+    assert found[0] == found[1] != found[2]
+
+
+def test_rows_of_a_group_share_its_hash_and_rows_without_have_none():
+    row = {"miles": 1.0, "fare": 2.0, "company": b"Blue", "target": 1.0}
+    first, second = encode(row, row, group=b"anna")["group"]
+    assert first == second != encode(row, group=b"bert")["group"][0] != fingerprint.MISSING
+    assert encode(row)["group"][0] == fingerprint.MISSING
+    assert encode(row, time=7)["time"][0] == 7 and np.isnan(encode(row)["time"][0])
+
+
+def test_fingerprints_are_the_same_however_they_are_buffered(tmp_path):
+    rows = [
+        Row("key", {"miles": float(index), "fare": 1.0, "company": b"x", "target": 1.0}, None, b"c")
+        for index in range(600)
+    ]
+    writer = fingerprint.FingerprintWriter(tmp_path / "shard", TABLE)
+    for row in rows:
+        writer.add(row)
+    writer.close()
+    found = fingerprint.read_fingerprints(tmp_path / "shard", TABLE)
+    assert found.tobytes() == fingerprint.encode_rows(rows, TABLE).tobytes()
+    part = fingerprint.read_fingerprints(tmp_path / "shard", TABLE, start=300, count=5)
+    assert part.tobytes() == found[300:305].tobytes()
+
+
+def jaccard(first: str, second: str) -> float:
+    pairs = []
+    for text in (first, second):
+        words = fingerprint_texts.split_words(text)
+        pairs.append(set(zip(words, [*words[1:], ""], strict=True)))
+    return len(pairs[0] & pairs[1]) / len(pairs[0] | pairs[1])
+
+
+def test_equal_numbers_of_signatures_estimate_the_share_of_common_word_pairs():
+    generator = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(2000)]
+    errors = []
+    for count in range(200):
+        first = generator.choice(words, 60)
+        second = first.copy()
+        second[generator.integers(0, 60, count % 30)] = "changed"
+        texts = [" ".join(first), " ".join(second)]
+        signatures, _ = fingerprint_texts.minhash(texts)
+        errors.append((signatures[0] == signatures[1]).mean() - jaccard(*texts))
+    assert abs(np.mean(errors)) < 0.01 and np.std(errors) < 0.5 / 64**0.5 * 1.2
+
+
+def test_case_spaces_and_punctuation_do_not_change_a_signature():
+    signatures, num_words = fingerprint_texts.minhash(["Good, fine  day!", "good fine day"])
+    np.testing.assert_array_equal(signatures[0], signatures[1])
+    assert num_words.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("empty", ["", " ", "?!"])
+def test_a_text_without_words_has_none_wherever_it_stands(empty):
+    texts = [empty, "one day", empty, "one", empty]
+    signatures, num_words = fingerprint_texts.minhash(texts)
+    assert num_words.tolist() == [0, 2, 0, 1, 0] and not signatures[[0, 2, 4]].any()
+    np.testing.assert_array_equal(signatures[1], fingerprint_texts.minhash(["one day"])[0][0])
+
+
+def test_long_texts_have_the_same_signature_in_any_batch():
+    texts = [" ".join(f"{row}w{word}" for word in range(9000)) for row in range(4)]
+    together, _ = fingerprint_texts.minhash(texts)
+    alone = [fingerprint_texts.minhash([text])[0][0] for text in texts]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_chinese_counts_by_characters():
+    assert fingerprint_texts.split_words("很好 ok") == ["很", "好", "ok"]
+
+
+def test_outline_of_a_short_series_repeats_its_steps_and_leaves_missing_ones_out():
+    found = fingerprint_series.outlines([[1.0, float("nan"), 3.0, 4.0]])[0]
+    np.testing.assert_array_equal(found, np.repeat([1, np.nan, 3, 4], 4).astype(np.float32))
