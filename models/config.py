@@ -30,7 +30,7 @@ class ResNetConfig(StrictConfig):
 
 
 class MlpConfig(StrictConfig):
-    """A multi-layer perceptron over the flattened input."""
+    """A multi-layer perceptron over the flattened image, or over the columns of a table."""
 
     architecture: Literal["mlp"]
     hidden_units: Annotated[tuple[PositiveInt, ...], pydantic.Field(min_length=1)] = (128, 128)
@@ -88,6 +88,14 @@ class TcnConfig(StrictConfig):
     kernel_steps: Annotated[int, pydantic.Field(ge=2)] = 3
     dropout_rate: DropRate = 0.1
 
+
+# Kind of input -> the architectures that read it.
+ARCHITECTURES = {
+    "image": ("cnn", "mlp", "resnet"),
+    "text": ("bag_of_embeddings", "transformer"),
+    "table": ("mlp",),
+    "series": ("dlinear", "tcn"),
+}
 
 AnyModelConfig = (
     CnnConfig

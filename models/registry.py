@@ -1,4 +1,4 @@
-"""The architectures by name."""
+"""The architectures by name and by what they read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,123 +6,77 @@ from typing import Any
 import keras
 
 from models import config
+from models import inputs as input_specs
 from models.blocks import heads
-from models.tabular import mlp
+from models.tabular import mlp, table_mlp
 from models.text import bag_of_embeddings, transformer
 from models.timeseries import dlinear, tcn
 from models.vision import cnn, resnet
 
-_IMAGE_BUILDERS: dict[str, Callable[..., keras.Model]] = {
-    "cnn": cnn.build,
-    "mlp": mlp.build,
-    "resnet": resnet.build,
+Builder = Callable[..., keras.Model]
+
+# Kind of input -> architecture -> its build function, which takes what `_sizes` gives.
+_BUILDERS: Mapping[str, Mapping[str, Builder]] = {
+    "image": {"cnn": cnn.build, "mlp": mlp.build, "resnet": resnet.build},
+    "text": {"bag_of_embeddings": bag_of_embeddings.build, "transformer": transformer.build},
+    "table": {"mlp": table_mlp.build},
+    "series": {"dlinear": dlinear.build, "tcn": tcn.build},
 }
-_TEXT_BUILDERS: dict[str, Callable[..., keras.Model]] = {
-    "bag_of_embeddings": bag_of_embeddings.build,
-    "transformer": transformer.build,
-}
-_SERIES_BUILDERS: dict[str, Callable[..., keras.Model]] = {
-    "dlinear": dlinear.build,
-    "tcn": tcn.build,
-}
-_BUILDERS = _IMAGE_BUILDERS | _TEXT_BUILDERS | _SERIES_BUILDERS
 
 
-def architectures() -> tuple[str, ...]:
-    """Returns the valid values of `architecture`, sorted.
+def architectures(kind: str) -> tuple[str, ...]:
+    """Returns the architectures that read a kind of input, sorted.
 
-    >>> architectures()
-    ('bag_of_embeddings', 'cnn', 'dlinear', 'mlp', 'resnet', 'tcn', 'transformer')
+    >>> architectures("text")
+    ('bag_of_embeddings', 'transformer')
     """
-    return tuple(sorted(_BUILDERS))
+    return tuple(sorted(_BUILDERS[kind]))
 
 
-def builder(architecture: str) -> Callable[..., keras.Model]:
-    """Looks up an architecture's build function.
+def builder(architecture: str, kind: str) -> Builder:
+    """Looks up an architecture's build function for a kind of input.
 
     Raises:
-        ValueError: If there is no such architecture; the message lists the valid ones.
+        ValueError: If no architecture of that name reads the kind; the message lists those that do.
     """
-    if architecture not in _BUILDERS:
+    if architecture not in _BUILDERS[kind]:
         raise ValueError(
-            f"`architecture` must be one of {', '.join(architectures())}. "
-            f"Received: architecture={architecture!r}."
+            f"`model.architecture` must be one that reads the input {kind!r}: "
+            f"{', '.join(architectures(kind))}. Received: architecture={architecture!r}."
         )
-    return _BUILDERS[architecture]
+    return _BUILDERS[kind][architecture]
 
 
 def build_model(
-    model: config.ModelConfig, *, image_shape: tuple[int, int, int], num_classes: int
+    model: config.ModelConfig, *, inputs: input_specs.InputSpec, head: heads.Head
 ) -> keras.Model:
-    """Builds the Functional model of images that a recipe's `[model]` table describes.
+    """Builds the Functional model that a recipe's `[model]` table describes.
 
     It is built under the dtype policy and distribution strategy that are current when it is called.
 
     Args:
         model: One member of the config union; its `architecture` chooses the builder.
-        image_shape: (height, width, channels) of the pixels.
-        num_classes: Number of classes K, >= 2.
+        inputs: What the model reads.
+        head: What it ends with.
 
     Returns:
-        A model from `image` (pixels in [0, 255], (B, H, W, C)) to `{"logits": float32 (B, K)}`.
+        A model from what the input spec names to what the head gives: `{"logits": (B, K)}` or
+        `{"predictions": (B, N)}`, float32.
 
     Raises:
-        ValueError: If the architecture is not one of images, or the settings do not fit the image
-            or the classes.
+        ValueError: If the architecture does not read such an input, or the settings do not fit.
     """
-    _check_input(model.architecture, _IMAGE_BUILDERS, kind="images")
-    return builder(model.architecture)(model, image_shape=image_shape, num_classes=num_classes)
+    build = builder(model.architecture, inputs.kind)
+    return build(model, **_sizes(inputs), head=head)
 
 
-def build_text_model(
-    model: config.ModelConfig, *, vocabulary_size: int, max_tokens: int, num_classes: int
-) -> keras.Model:
-    """Builds the Functional model of texts that a recipe's `[model]` table describes.
-
-    Args:
-        model: One member of the config union; its `architecture` chooses the builder.
-        vocabulary_size: Number of different tokens, padding (0) included.
-        max_tokens: Length of the longest text.
-        num_classes: Number of classes K, >= 2.
-
-    Returns:
-        A model from `token_ids` (int32, (B, T), 0 is padding) to `{"logits": float32 (B, K)}`.
-
-    Raises:
-        ValueError: If the architecture is not one of texts, or the settings do not fit.
-    """
-    _check_input(model.architecture, _TEXT_BUILDERS, kind="texts")
-    return builder(model.architecture)(
-        model, vocabulary_size=vocabulary_size, max_tokens=max_tokens, num_classes=num_classes
-    )
-
-
-def build_series_model(
-    model: config.ModelConfig, *, history_steps: int, num_channels: int, head: heads.Numbers
-) -> keras.Model:
-    """Builds the Functional forecaster that a recipe's `[model]` table describes.
-
-    Args:
-        model: One member of the config union; its `architecture` chooses the builder.
-        history_steps: Steps of the past T.
-        num_channels: The value and its covariates C.
-        head: How many steps ahead H, and the target's deviation.
-
-    Returns:
-        A model from `history` (float32 (B, T, C)) to `{"predictions": float32 (B, H)}`.
-
-    Raises:
-        ValueError: If the architecture is not one of series, or the settings do not fit.
-    """
-    _check_input(model.architecture, _SERIES_BUILDERS, kind="series")
-    return builder(model.architecture)(
-        model, history_steps=history_steps, num_channels=num_channels, head=head
-    )
-
-
-def _check_input(architecture: str, builders: Mapping[str, Any], *, kind: str) -> None:
-    if architecture not in builders:
-        raise ValueError(
-            f"`model.architecture` must be one that reads {kind}: {', '.join(sorted(builders))}. "
-            f"Received: architecture={architecture!r}."
-        )
+def _sizes(spec: input_specs.InputSpec) -> dict[str, Any]:
+    match spec:
+        case input_specs.ImageInput():
+            return {"image_shape": spec.shape}
+        case input_specs.TokensInput():
+            return {"vocabulary_size": spec.vocabulary_size, "max_tokens": spec.max_tokens}
+        case input_specs.TableInput():
+            return {"table": spec}
+        case input_specs.SeriesInput():
+            return {"history_steps": spec.history_steps, "num_channels": spec.num_channels}

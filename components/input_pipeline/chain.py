@@ -8,15 +8,15 @@ Legend: B global batch, H height, W width, C channels, K classes.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
-from components.ingest.features.config import ImageFeature
-from components.input_pipeline import examples, order, shard_index
+from components.input_pipeline import decoding, examples, order, shard_index
 from components.input_pipeline.augmentation import images, mixing
 from components.input_pipeline.config import AugmentConfig, InputConfig
+from models import inputs
 
 _PREFETCH_BATCHES = 4
 # Of float32 pixels; a core's second-level cache holds as much.
@@ -28,7 +28,7 @@ _MIX_STREAM = 0x6D6978
 def train_dataset(
     shards: Sequence[str],
     *,
-    image: ImageFeature,
+    decode: decoding.Decoder,
     input_config: InputConfig,
     global_batch_size: int,
     seed: int,
@@ -36,13 +36,13 @@ def train_dataset(
     start_step: int = 0,
     num_steps: int | None = None,
 ) -> tf.data.Dataset:
-    """Returns full batches of (images_BHWC, labels) in a seeded order, augmented.
+    """Returns full batches of (inputs, labels) in a seeded order, augmented.
 
     Under a strategy each replica gets its own part of every batch.
 
     Args:
         shards: Paths of the training split's shards.
-        image: The recipe's `[data.image]`.
+        decode: The recipe's decoder.
         input_config: The recipe's `[input]`.
         global_batch_size: Examples per step over all replicas, in [1, number of examples].
         seed: The recipe's seed.
@@ -51,15 +51,15 @@ def train_dataset(
         num_steps: Number of batches; None for a dataset without end.
 
     Returns:
-        A dataset of uint8 images (B, H, W, C) and int64 labels (B,), or, where examples are mixed,
-        float32 shares of the classes (B, K).
+        A dataset of the model's inputs, one tensor or several by name, and of int64 labels (B,),
+        or, where examples are mixed, float32 shares of the classes (B, K).
 
     Raises:
         ValueError: If a shard is damaged or the batch is larger than the data.
     """
     stages = train_stages(
         shards,
-        image=image,
+        decode=decode,
         input_config=input_config,
         global_batch_size=global_batch_size,
         seed=seed,
@@ -73,7 +73,7 @@ def train_dataset(
 def train_stages(
     shards: Sequence[str],
     *,
-    image: ImageFeature,
+    decode: decoding.Decoder,
     input_config: InputConfig,
     global_batch_size: int,
     seed: int,
@@ -93,10 +93,12 @@ def train_stages(
         ValueError: If a shard is damaged, the batch is larger than the data, or examples are mixed
             and have no classes.
     """
-    source = examples.open_examples(shards, image, cache=input_config.cache)
+    source = examples.open_examples(shards, decode, cache=input_config.cache)
     check_batch_size(global_batch_size, num_rows=source.num_rows)
     config = input_config.augment
-    part_size = _part_size(global_batch_size, image) if config.changes_images else global_batch_size
+    part_size = global_batch_size
+    if config.changes_images:
+        part_size = _part_size(global_batch_size, decode.inputs)
     num_parts = global_batch_size // part_size
     folded_seed = seed % _SEED_LIMIT
     # A step's parts are numbered on from those of the steps before, so that their examples follow.
@@ -131,12 +133,17 @@ def _numbers(start_step: int, num_steps: int | None, *, parts_per_step: int = 1)
     return tf.data.Dataset.range(start_step * parts_per_step, stop)
 
 
-def _part_size(global_batch_size: int, image: ImageFeature) -> int:
+def _part_size(global_batch_size: int, spec: inputs.InputSpec) -> int:
     """Returns how many examples are augmented at once: so many that their pixels stay in a cache.
 
     It divides the batch, and depends on nothing of the machine, since the draws depend on it.
     """
-    image_bytes = 4 * image.height_px * image.width_px * image.channels
+    if not isinstance(spec, inputs.ImageInput):
+        raise ValueError(
+            "input.augment changes images. "
+            f"Received: input.augment for the input {spec.kind!r}. Remove the table."
+        )
+    image_bytes = 4 * spec.height_px * spec.width_px * spec.channels
     limit = max(1, _PART_BYTES // image_bytes)
     return next(
         size
@@ -198,7 +205,7 @@ def _mix(
 def eval_dataset(
     shards: Sequence[str],
     *,
-    image: ImageFeature,
+    decode: decoding.Decoder,
     global_batch_size: int,
     cache: Literal["memory", "none"] = "memory",
 ) -> tf.data.Dataset:
@@ -208,18 +215,18 @@ def eval_dataset(
 
     Args:
         shards: Paths of a split's shards.
-        image: The recipe's `[data.image]`.
+        decode: The recipe's decoder.
         global_batch_size: Examples per batch, > 0.
         cache: Where examples are kept from one pass to the next.
 
     Returns:
-        A dataset of uint8 images (B, H, W, C), int64 labels (B,), and float32 weights (B,): 1 for
-        an example and 0 for what fills up the last batch.
+        A dataset of the model's inputs, int64 labels (B,), and float32 weights (B,): 1 for an
+        example and 0 for what fills up the last batch.
 
     Raises:
         ValueError: If a shard is damaged.
     """
-    source = examples.open_examples(shards, image, cache=cache)
+    source = examples.open_examples(shards, decode, cache=cache)
     filling = tf.data.Dataset.range(-source.num_rows % global_batch_size).map(tf.zeros_like)
     indices = tf.data.Dataset.range(source.num_rows).concatenate(filling)
     batches = source.batches(
@@ -227,11 +234,11 @@ def eval_dataset(
     )
 
     def add_weights(
-        number: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        images_BHWC, labels_B = batch
+        number: tf.Tensor, batch: tuple[Any, tf.Tensor]
+    ) -> tuple[Any, tf.Tensor, tf.Tensor]:
+        model_inputs, labels_B = batch
         positions_B = number * global_batch_size + tf.range(global_batch_size, dtype=tf.int64)
-        return images_BHWC, labels_B, tf.cast(positions_B < source.num_rows, tf.float32)
+        return model_inputs, labels_B, tf.cast(positions_B < source.num_rows, tf.float32)
 
     weighted = batches.enumerate().map(add_weights)
     return weighted.prefetch(_PREFETCH_BATCHES).with_options(examples.fixed_options())

@@ -1,18 +1,16 @@
 """Examples by index: decoded once and kept in memory, or read from their shards each time.
 
-Legend: N examples, B batch, H height, W width, C channels.
+Legend: N examples, B batch.
 """
 
 import os
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from components.ingest.features.config import ImageFeature
-from components.input_pipeline import shard_index
-from serving.export import preprocessing
+from components.input_pipeline import decoding, shard_index
 
 _DECODE_BATCH = 1024
 _READ_AHEAD = 16
@@ -25,17 +23,17 @@ class Examples(Protocol):
     num_rows: int
 
     def batches(self, indices: tf.data.Dataset, *, batch_size: int) -> tf.data.Dataset:
-        """Turns batches of int64 indices of shape (B,) into (uint8 images_BHWC, int64 labels_B)."""
+        """Turns batches of int64 indices of shape (B,) into what the decoder makes of them."""
 
 
 def open_examples(
-    shards: Sequence[str], image: ImageFeature, *, cache: Literal["memory", "none"]
+    shards: Sequence[str], decode: decoding.Decoder, *, cache: Literal["memory", "none"]
 ) -> Examples:
     """Opens shards that `components.ingest` wrote.
 
     Args:
         shards: Paths of uncompressed TFRecord files; their order numbers the examples.
-        image: Size of the images.
+        decode: The recipe's decoder.
         cache: "memory" decodes everything now and keeps it; "none" decodes each time.
 
     Raises:
@@ -43,48 +41,56 @@ def open_examples(
     """
     index = shard_index.index_shards(shards)
     if cache == "memory":
-        return MemoryExamples(shards, image, num_rows=len(index.offsets_N))
-    return ShardExamples(shards, image, index)
+        return MemoryExamples(shards, decode, num_rows=len(index.offsets_N))
+    return ShardExamples(shards, decode, index)
 
 
 class MemoryExamples:
-    """All examples as decoded uint8 pixels in the host's memory."""
+    """All examples as decoded arrays in the host's memory."""
 
-    def __init__(self, shards: Sequence[str], image: ImageFeature, *, num_rows: int):
+    def __init__(self, shards: Sequence[str], decode: decoding.Decoder, *, num_rows: int):
         self.num_rows = num_rows
-        shape = (num_rows, image.height_px, image.width_px, image.channels)
-        images_NHWC, labels_N = np.empty(shape, np.uint8), np.empty(num_rows, np.int64)
         serialized = tf.data.TFRecordDataset(list(shards), buffer_size=1 << 20)
         decoded = serialized.batch(_DECODE_BATCH).map(
-            lambda serialized_B: decode_examples(serialized_B, image),
-            num_parallel_calls=parallel_calls(),
-            deterministic=True,
+            decode, num_parallel_calls=parallel_calls(), deterministic=True
+        )
+        arrays = tf.nest.map_structure(
+            lambda spec: np.empty((num_rows, *spec.shape[1:]), spec.dtype.as_numpy_dtype),
+            decoded.element_spec,
         )
         first = 0
-        for images_BHWC, labels_B in decoded.with_options(fixed_options()):
-            stop = first + len(labels_B)
-            images_NHWC[first:stop], labels_N[first:stop] = images_BHWC, labels_B
+        for batch in decoded.with_options(fixed_options()):
+            stop = first + len(tf.nest.flatten(batch)[0])
+            tf.nest.map_structure(_fill(first, stop), arrays, batch)
             first = stop
         # Named, because an accelerator would otherwise take the whole dataset into its own memory.
         with tf.device("/CPU:0"):
-            self._images_NHWC = tf.constant(images_NHWC)
-            self._labels_N = tf.constant(labels_N)
+            self._arrays = tf.nest.map_structure(tf.constant, arrays)
 
     def batches(self, indices: tf.data.Dataset, *, batch_size: int) -> tf.data.Dataset:
         """Gathers the examples; see `Examples.batches`."""
         del batch_size  # An index tensor of any size is one gather.
         return indices.map(self._gather, num_parallel_calls=parallel_calls(), deterministic=True)
 
-    def _gather(self, indices_B: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        return tf.gather(self._images_NHWC, indices_B), tf.gather(self._labels_N, indices_B)
+    def _gather(self, indices_B: tf.Tensor) -> Any:
+        return tf.nest.map_structure(lambda array: tf.gather(array, indices_B), self._arrays)
+
+
+def _fill(first: int, stop: int) -> Callable[[np.ndarray, tf.Tensor], None]:
+    def fill(array: np.ndarray, part: tf.Tensor) -> None:
+        array[first:stop] = part
+
+    return fill
 
 
 class ShardExamples:
     """Examples that stay in their shards; each is read from its own byte offset."""
 
-    def __init__(self, shards: Sequence[str], image: ImageFeature, index: shard_index.ShardIndex):
+    def __init__(
+        self, shards: Sequence[str], decode: decoding.Decoder, index: shard_index.ShardIndex
+    ):
         self.num_rows = len(index.offsets_N)
-        self._image = image
+        self._decode = decode
         with tf.device("/CPU:0"):
             self._paths = tf.constant(list(shards))
             self._shards_N = tf.constant(index.shards_N)
@@ -100,9 +106,7 @@ class ShardExamples:
             deterministic=True,
         )
         return serialized.batch(batch_size, drop_remainder=True).map(
-            lambda serialized_B: decode_examples(serialized_B, self._image),
-            num_parallel_calls=parallel_calls(),
-            deterministic=True,
+            self._decode, num_parallel_calls=parallel_calls(), deterministic=True
         )
 
     def _read_one(self, index: tf.Tensor) -> tf.data.Dataset:
@@ -115,32 +119,6 @@ class ShardExamples:
         )
         spec = tf.TensorSpec((), tf.string)
         return tf.data.experimental.from_variant(records, spec).take(1)
-
-
-def decode_examples(serialized_B: tf.Tensor, image: ImageFeature) -> tuple[tf.Tensor, tf.Tensor]:
-    """Parses and decodes serialised tf.Examples.
-
-    Args:
-        serialized_B: String tensor of shape (B,).
-        image: Size of the result.
-
-    Returns:
-        uint8 images of shape (B, H, W, C) and int64 labels of shape (B,).
-    """
-    features = tf.io.parse_example(
-        serialized_B,
-        {
-            "image": tf.io.FixedLenFeature((), tf.string),
-            "label": tf.io.FixedLenFeature((), tf.int64),
-        },
-    )
-    images_BHWC = preprocessing.decode_images(
-        features["image"],
-        height_px=image.height_px,
-        width_px=image.width_px,
-        channels=image.channels,
-    )
-    return images_BHWC, features["label"]
 
 
 def parallel_calls() -> int:

@@ -1,13 +1,11 @@
-"""The batches of a request: training batches without end, and the validation split once.
-
-Axes: B batch, H height, W width, C channels.
-"""
+"""The batches of a request: training batches without end, and the validation split once."""
 
 import tensorflow as tf
 
-from components.input_pipeline import chain
+from components.input_pipeline import chain, decoding
 from components.trainer import request as train_request
 from components.trainer import run_length
+from models.blocks import heads
 
 
 def num_classes(request: train_request.TrainRequest) -> int:
@@ -15,10 +13,18 @@ def num_classes(request: train_request.TrainRequest) -> int:
     return len(request.data.class_names)
 
 
-def image_shape(request: train_request.TrainRequest) -> tuple[int, int, int]:
-    """Returns (height, width, channels) of the images."""
-    image = request.data.image_feature()
-    return image.height_px, image.width_px, image.channels
+def head(request: train_request.TrainRequest) -> heads.Head:
+    """Returns what the model ends with."""
+    return heads.Classes(num_classes=num_classes(request))
+
+
+def decoder(request: train_request.TrainRequest) -> decoding.Decoder:
+    """Returns what turns the request's examples into model inputs and labels.
+
+    Raises:
+        ValueError: If the request lacks what the input needs of the training split.
+    """
+    return decoding.Decoder(request.data, request.fitted)
 
 
 def count_examples(request: train_request.TrainRequest) -> int:
@@ -37,7 +43,7 @@ def count_steps_per_epoch(request: train_request.TrainRequest) -> int:
 
 
 def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> tf.data.Dataset:
-    """Returns endless batches (images_BHWC, labels), a function of seed and step.
+    """Returns endless batches (inputs, labels), a function of seed and step.
 
     Args:
         request: What to train.
@@ -45,7 +51,7 @@ def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> t
     """
     return chain.train_dataset(
         request.train_files,
-        image=request.data.image_feature(),
+        decode=decoder(request),
         input_config=request.input,
         global_batch_size=request.training.global_batch_size,
         num_classes=num_classes(request),
@@ -58,7 +64,7 @@ def validation_dataset(request: train_request.TrainRequest) -> tf.data.Dataset:
     """Returns the validation split once, in batches of one shape, padding with weight 0."""
     dataset = chain.eval_dataset(
         request.validation_files,
-        image=request.data.image_feature(),
+        decode=decoder(request),
         global_batch_size=request.training.global_batch_size,
     )
     return dataset if request.max_batches is None else dataset.take(request.max_batches)

@@ -17,7 +17,9 @@ from components.trainer import (
     strategy,
 )
 from components.trainer import step as train_step
+from models import inputs as input_specs
 from models import registry
+from models.blocks import heads
 from models.config import ModelConfig
 
 _MIN_NORM_BATCH = 16
@@ -65,8 +67,8 @@ def build(
     model_config: ModelConfig,
     training: config.TrainingConfig,
     *,
-    image_shape: tuple[int, int, int],
-    num_classes: int,
+    inputs: input_specs.InputSpec,
+    head: heads.Head,
     seed: int,
     steps_per_epoch: int,
     strategy: tf.distribute.Strategy,
@@ -76,8 +78,8 @@ def build(
     Args:
         model_config: The recipe's model.
         training: The recipe's training.
-        image_shape: (height, width, channels).
-        num_classes: Number of classes, >= 2.
+        inputs: What the model reads.
+        head: What the model ends with.
         seed: Seed of random layers.
         steps_per_epoch: Steps, > 0.
         strategy: The strategy whose scope this is.
@@ -85,7 +87,7 @@ def build(
     Raises:
         ValueError: If a setting does not fit the model.
     """
-    model = registry.build_model(model_config, image_shape=image_shape, num_classes=num_classes)
+    model = registry.build_model(model_config, inputs=inputs, head=head)
     freeze(model, training.frozen_layers)
     warning = small_norm_batch(model, training)
     if warning:

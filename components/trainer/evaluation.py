@@ -1,6 +1,6 @@
 """Exact evaluation: every example counts once, also when the last batch is short.
 
-Axes: B batch, H height, W width, C channels, K classes.
+Axes: B batch, K classes.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,14 +23,12 @@ def make_evaluate(
         strategy: The strategy in whose scope the model was made.
 
     Returns:
-        From a finite dataset of (images_BHWC, labels_B, weights_B), where padding has weight 0, to
+        From a finite dataset of (inputs, labels_B, weights_B), where padding has weight 0, to
         the weighted means `loss` and `accuracy`.
     """
 
-    def replica_totals(
-        images_BHWC: tf.Tensor, labels_B: tf.Tensor, weights_B: tf.Tensor
-    ) -> metrics.Totals:
-        logits_BK = model(images_BHWC, training=False)["logits"]
+    def replica_totals(inputs: Any, labels_B: tf.Tensor, weights_B: tf.Tensor) -> metrics.Totals:
+        logits_BK = model(inputs, training=False)["logits"]
         losses_B = loss_function(logits_BK, labels_B) * weights_B
         return metrics.batch_totals(logits_BK, labels_B, losses_B, weights_B)
 

@@ -7,6 +7,8 @@ from typing import Any
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
+from components.transform import fitted
+from components.transform.fitted import AnyFitted
 from models.config import ModelConfig
 
 
@@ -25,6 +27,7 @@ class TrainRequest:
         validation_files: TFRecord shards of the validation split.
         directory: Log and checkpoints; a run that was interrupted goes on from those that are
             there.
+        fitted: What was learned of the train split for the input; None if it needs nothing.
         cache_dir: Keeps what was measured about this machine; None measures anew.
         max_batches: Ends each epoch and each validation after so many batches, for a trial.
     """
@@ -38,6 +41,7 @@ class TrainRequest:
     train_files: tuple[str, ...]
     validation_files: tuple[str, ...]
     directory: pathlib.Path
+    fitted: AnyFitted | None = None
     cache_dir: pathlib.Path | None = None
     max_batches: int | None = None
 
@@ -49,4 +53,5 @@ class TrainRequest:
             "model": self.model.to_dict(),
             "training": self.training.to_dict(),
             "seed": self.seed,
+            "fitted": fitted.digest(self.fitted) if self.fitted else None,
         }

@@ -4,8 +4,8 @@ Keras' own `fit` clips, looks for overflow and accumulates before it sums over r
 the same dropout mask on each. Here the order is: micro-batches, sum over replicas, unscale, check,
 clip, update; N replicas then equal one device.
 
-Axes: B batch, H height, W width, C channels, K classes, V trainable variables. Batches are
-(images_BHWC, labels_B) or, with a weight for each example, (images_BHWC, labels_B, weights_B).
+Axes: B batch, K classes, V trainable variables. Batches are (inputs, labels_B) or, with a weight
+for each example, (inputs, labels_B, weights_B); the inputs are one tensor or several by name.
 Labels are integers (B,), or shares of the classes (B, K) where examples are mixed.
 """
 
@@ -195,7 +195,7 @@ class TrainStep:
         tf.cond(is_finite, apply, scale.shrink)
 
     def _sum_gradients(
-        self, images_BHWC: tf.Tensor, labels: tf.Tensor, weights_B: tf.Tensor | None = None
+        self, inputs: Any, labels: tf.Tensor, weights_B: tf.Tensor | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor, metrics.Totals]:
         if weights_B is None:
             weights_B = tf.ones(tf.shape(labels)[:1])
@@ -205,7 +205,7 @@ class TrainStep:
         parts = [
             # Strided, so that micro-batch i holds the same examples for any number of replicas.
             self._micro_batch(
-                images_BHWC[i::num_parts], labels[i::num_parts], weights_B[i::num_parts]
+                _every(inputs, i, num_parts), labels[i::num_parts], weights_B[i::num_parts]
             )
             for i in range(num_parts)
         ]
@@ -220,10 +220,10 @@ class TrainStep:
         return gradients, tf.reduce_all(finite), totals
 
     def _micro_batch(
-        self, images_BHWC: tf.Tensor, labels: tf.Tensor, weights_B: tf.Tensor
+        self, inputs: Any, labels: tf.Tensor, weights_B: tf.Tensor
     ) -> tuple[list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
-            logits_BK = self.model(images_BHWC, training=True)["logits"]
+            logits_BK = self.model(inputs, training=True)["logits"]
             losses_B = self._loss_function(logits_BK, labels) * weights_B
             loss = tf.reduce_sum(losses_B) / self._options.global_batch_size
             if self.model.losses:
@@ -243,6 +243,10 @@ class TrainStep:
         if self._options.global_clipnorm is not None:
             gradients, _ = tf.clip_by_global_norm(gradients, self._options.global_clipnorm)
         self.optimizer.apply(gradients, self.model.trainable_variables)
+
+
+def _every(inputs: Any, first: int, stride: int) -> Any:
+    return tf.nest.map_structure(lambda tensor_B: tensor_B[first::stride], inputs)
 
 
 def _watch(gradients: list[tf.Tensor]) -> tf.Tensor:

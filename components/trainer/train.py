@@ -77,8 +77,8 @@ def train(request: train_request.TrainRequest) -> TrainResult:
         built = builds.build(
             request.model,
             request.training,
-            image_shape=batches.image_shape(request),
-            num_classes=batches.num_classes(request),
+            inputs=batches.decoder(request).inputs,
+            head=batches.head(request),
             seed=request.seed,
             steps_per_epoch=steps_per_epoch,
             strategy=distribution,

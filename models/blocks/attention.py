@@ -6,7 +6,7 @@ Axes: B batch, T tokens, D features, N heads, H features of a head.
 import keras
 import numpy as np
 
-from models.blocks.image_io import Tensor
+from models.blocks.heads import Tensor
 
 _ROTARY_BASE = 10_000.0
 

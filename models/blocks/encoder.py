@@ -6,7 +6,7 @@ Axes: B batch, T tokens, D features.
 import keras
 
 from models.blocks import attention
-from models.blocks.image_io import Tensor
+from models.blocks.heads import Tensor
 
 
 def layer_norm(x_BTD: Tensor, *, name: str) -> Tensor:

@@ -1,13 +1,11 @@
-"""The two ends of every image classifier: pixels in, logits out.
+"""The beginning of every image model.
 
-Axes: B batch, H height, W width, C channels, F features, K classes.
+Axes: B batch, H height, W width, C channels.
 """
 
 from typing import Any
 
 import keras
-
-from models.blocks import heads
 
 # A KerasTensor while a Functional model is built; Keras publishes no narrower type for it.
 Tensor = Any
@@ -32,25 +30,3 @@ def pixels_input(image_shape: tuple[int, int, int]) -> tuple[Tensor, Tensor]:
         )
     pixels_BHWC = keras.Input(image_shape, name="image")
     return pixels_BHWC, keras.layers.Rescaling(1 / 255, name="rescale")(pixels_BHWC)
-
-
-def classifier(
-    name: str, inputs: Tensor, features_BF: Tensor, *, num_classes: int, dropout_rate: float
-) -> keras.Model:
-    """Ends a classifier: dropout, then one linear layer whose logits are float32 under any policy.
-
-    Args:
-        name: The model's name.
-        inputs: The model's input, as `pixels_input` returned it.
-        features_BF: Features of one vector per example.
-        num_classes: Number of classes K, >= 2.
-        dropout_rate: Share of features dropped in training, in [0, 1).
-
-    Returns:
-        A Functional model that returns `{"logits": float32 (B, K)}`.
-
-    Raises:
-        ValueError: If `num_classes` is below 2.
-    """
-    head = heads.Classes(num_classes=num_classes)
-    return heads.finish(name, inputs, features_BF, head=head, dropout_rate=dropout_rate)

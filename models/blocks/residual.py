@@ -5,7 +5,7 @@ Axes: B batch, H height, W width, C channels.
 
 import keras
 
-from models.blocks.image_io import Tensor
+from models.blocks.heads import Tensor
 
 
 def batch_norm(x_BHWC: Tensor, *, name: str, zero_gamma: bool = False) -> Tensor:

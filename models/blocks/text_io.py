@@ -5,7 +5,7 @@ Axes: B batch, T tokens, D features.
 
 import keras
 
-from models.blocks.image_io import Tensor
+from models.blocks.heads import Tensor
 
 PADDING_ID = 0
 

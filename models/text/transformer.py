@@ -6,7 +6,7 @@ Axes: B batch, T tokens, D features, H features of a head.
 import keras
 
 from models import config
-from models.blocks import attention, encoder, image_io, text_io
+from models.blocks import attention, encoder, heads, text_io
 
 
 def build(
@@ -14,7 +14,7 @@ def build(
     *,
     vocabulary_size: int,
     max_tokens: int,
-    num_classes: int,
+    head: heads.Head,
 ) -> keras.Model:
     """Builds the encoder: each token reads the others, then the mean over the tokens is classified.
 
@@ -26,17 +26,18 @@ def build(
         vocabulary_size: Number of different tokens V, padding (0) included; >= 2.
         max_tokens: Length of the longest text. With learned positions there are no more of them;
             rotary ones go on.
-        num_classes: Number of classes K, >= 2.
+        head: What the model ends with.
 
     Returns:
         A model from `token_ids` (int32 in [0, V), (B, T), 0 is padding) to
-        `{"logits": float32 (B, K)}`.
+        what the head gives.
 
     Raises:
         ValueError: If a size is too small.
 
     >>> transformer = config.TransformerConfig(architecture="transformer", width=16)
-    >>> build(transformer, vocabulary_size=100, max_tokens=8, num_classes=2).output["logits"].shape
+    >>> head = heads.Classes(num_classes=2)
+    >>> build(transformer, vocabulary_size=100, max_tokens=8, head=head).output["logits"].shape
     (None, 2)
     """
     token_ids_BT, is_token_BT = text_io.token_input(
@@ -61,18 +62,18 @@ def build(
             name=f"layer{index + 1}",
         )
     x_BTD = encoder.layer_norm(x_BTD, name="final_norm")
-    return image_io.classifier(
+    return heads.finish(
         "transformer",
         token_ids_BT,
         text_io.masked_mean(x_BTD, is_token_BT),
-        num_classes=num_classes,
+        head=head,
         dropout_rate=transformer.dropout_rate,
     )
 
 
 def _add_positions(
-    x_BTD: image_io.Tensor, positions_1T: image_io.Tensor, *, max_tokens: int
-) -> image_io.Tensor:
+    x_BTD: heads.Tensor, positions_1T: heads.Tensor, *, max_tokens: int
+) -> heads.Tensor:
     embedding = keras.layers.Embedding(
         max_tokens,
         x_BTD.shape[-1],

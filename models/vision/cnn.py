@@ -6,27 +6,28 @@ Axes: B batch, H height, W width, C channels, F features.
 import keras
 
 from models import config
-from models.blocks import image_io, residual
+from models.blocks import heads, image_io, residual
 
 
 def build(
-    cnn: config.CnnConfig, *, image_shape: tuple[int, int, int], num_classes: int
+    cnn: config.CnnConfig, *, image_shape: tuple[int, int, int], head: heads.Head
 ) -> keras.Model:
     """Builds the network: a stem, then stages of residual blocks, each half the size of the last.
 
     Args:
         cnn: The architecture's settings.
         image_shape: (height, width, channels) of the pixels.
-        num_classes: Number of classes K, >= 2.
+        head: What the model ends with.
 
     Returns:
-        A model from `image` (pixels in [0, 255], (B, H, W, C)) to `{"logits": float32 (B, K)}`.
+        A model from `image` (pixels in [0, 255], (B, H, W, C)) to what the head gives.
 
     Raises:
         ValueError: If the image is too small for the number of stages.
 
     >>> cnn = config.CnnConfig(architecture="cnn", stage_channels=(8, 16))
-    >>> build(cnn, image_shape=(28, 28, 1), num_classes=10).output["logits"].shape
+    >>> head = heads.Classes(num_classes=10)
+    >>> build(cnn, image_shape=(28, 28, 1), head=head).output["logits"].shape
     (None, 10)
     """
     num_halvings = len(cnn.stage_channels)
@@ -45,12 +46,10 @@ def build(
                 x_BHWC, num_channels, strides=strides, name=f"stage{stage + 1}_block{block + 1}"
             )
     features_BF = keras.layers.GlobalAveragePooling2D(name="pool")(x_BHWC)
-    return image_io.classifier(
-        "cnn", pixels_BHWC, features_BF, num_classes=num_classes, dropout_rate=cnn.dropout_rate
-    )
+    return heads.finish("cnn", pixels_BHWC, features_BF, head=head, dropout_rate=cnn.dropout_rate)
 
 
-def _stem(x_BHWC: image_io.Tensor, num_channels: int) -> image_io.Tensor:
+def _stem(x_BHWC: heads.Tensor, num_channels: int) -> heads.Tensor:
     x_BHWC = keras.layers.Conv2D(
         num_channels,
         3,

@@ -6,7 +6,7 @@ Axes: B batch, H height, W width, C channels, F features.
 import keras
 
 from models import config
-from models.blocks import image_io, residual
+from models.blocks import heads, image_io, residual
 
 # Depth -> (block, blocks in each of the four stages): table 1 of the paper.
 _STAGES = {
@@ -19,7 +19,7 @@ _STAGES = {
 
 
 def build(
-    resnet: config.ResNetConfig, *, image_shape: tuple[int, int, int], num_classes: int
+    resnet: config.ResNetConfig, *, image_shape: tuple[int, int, int], head: heads.Head
 ) -> keras.Model:
     """Builds a ResNet; choose it when data and accelerator are large enough for it.
 
@@ -27,13 +27,14 @@ def build(
         resnet: The architecture's settings. The `imagenet` stem divides the size by 4, for images
             of about 128 px and more; `small_image` keeps it, for images of about 64 px and less.
         image_shape: (height, width, channels) of the pixels.
-        num_classes: Number of classes K, >= 2.
+        head: What the model ends with.
 
     Returns:
-        A model from `image` (pixels in [0, 255], (B, H, W, C)) to `{"logits": float32 (B, K)}`.
+        A model from `image` (pixels in [0, 255], (B, H, W, C)) to what the head gives.
 
     >>> resnet = config.ResNetConfig(architecture="resnet", depth=18)
-    >>> build(resnet, image_shape=(32, 32, 3), num_classes=10).output["logits"].shape
+    >>> head = heads.Classes(num_classes=10)
+    >>> build(resnet, image_shape=(32, 32, 3), head=head).output["logits"].shape
     (None, 10)
     """
     block, blocks_in_stages = _STAGES[resnet.depth]
@@ -50,10 +51,10 @@ def build(
                 x_BHWC, 64 * 2**stage, strides=strides, name=f"stage{stage + 1}_block{index + 1}"
             )
     features_BF = keras.layers.GlobalAveragePooling2D(name="pool")(x_BHWC)
-    return image_io.classifier(
+    return heads.finish(
         f"resnet{resnet.depth}",
         pixels_BHWC,
         features_BF,
-        num_classes=num_classes,
+        head=head,
         dropout_rate=resnet.dropout_rate,
     )

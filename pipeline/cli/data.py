@@ -38,7 +38,7 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     target = output or pathlib.Path(f"{recipe.name}_preview.png")
     # Imported here, because the help must not wait for TensorFlow.
     from components.ingest import cache_location, errors, ingest
-    from components.input_pipeline import chain
+    from components.input_pipeline import chain, decoding
     from components.input_pipeline import preview as sheets
     from components.input_pipeline.config import InputConfig
 
@@ -50,7 +50,7 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     num_examples = min(_NUM_EXAMPLES, chain.count_examples(shards))
     batches = chain.train_dataset(
         shards,
-        image=recipe.data.image_feature(),
+        decode=decoding.Decoder(recipe.data),
         input_config=InputConfig(cache="none"),
         global_batch_size=num_examples,
         seed=recipe.seed,

@@ -56,8 +56,8 @@ def fit_seconds(request: train_request.TrainRequest, *, steps_per_execution: int
     keras.utils.set_random_seed(request.seed)
     model = registry.build_model(
         request.model,
-        image_shape=train.image_shape(request),
-        num_classes=len(request.data.label.class_names),
+        inputs=batches.decoder(request).inputs,
+        head=batches.head(request),
     )
     settings = request.training.optimizer
     model.compile(

@@ -16,7 +16,8 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 import keras
 import numpy as np
 
-from models import config, registry
+from models import config, inputs, registry
+from models.blocks import heads
 
 POLICIES = ("float32", "mixed_bfloat16", "mixed_float16")
 # Multiply-adds of one forward pass of ResNet-50 on 224 x 224 x 3 (He et al. 2015, table 1), times
@@ -29,7 +30,8 @@ def rows_per_sec(policy: str, *, batch_size: int, num_steps: int) -> float:
     """Trains ResNet-50 on random images with a dtype policy."""
     keras.config.set_dtype_policy(policy)
     resnet = config.ResNetConfig(architecture="resnet", depth=50, stem="imagenet")
-    model = registry.build_model(resnet, image_shape=IMAGE_SHAPE, num_classes=1000)
+    pixels = inputs.ImageInput(height_px=224, width_px=224, channels=3)
+    model = registry.build_model(resnet, inputs=pixels, head=heads.Classes(num_classes=1000))
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9), loss={"logits": loss}, jit_compile=True)
     generator = np.random.default_rng(0)

@@ -1,39 +1,54 @@
 import keras
 import pytest
 
-from models import config, registry
+from models import config, inputs, registry
+from models.blocks import heads
+from models.tabular import mlp
 
-TEXT = ("bag_of_embeddings", "transformer")
-SERIES = ("dlinear", "tcn")
-IMAGE = tuple(sorted(set(registry.architectures()) - set(TEXT) - set(SERIES)))
-CLASSIFIERS = TEXT + IMAGE
+SPECS = {
+    "image": inputs.ImageInput(height_px=16, width_px=16, channels=3),
+    "text": inputs.TokensInput(vocabulary_size=20, max_tokens=6),
+    "table": inputs.TableInput(numbers=("miles",), categories={"day": 9}),
+    "series": inputs.SeriesInput(history_steps=12, num_channels=2),
+}
+INPUT_NAMES = {
+    "image": ["image"],
+    "text": ["token_ids"],
+    "table": ["category_ids", "is_missing", "numbers"],
+    "series": ["history"],
+}
+PAIRS = [(kind, name) for kind in SPECS for name in registry.architectures(kind)]
+CLASSIFIERS = [pair for pair in PAIRS if pair[0] != "series"]
 
 
-def _build(architecture, *, num_classes):
+def _build(kind, architecture, head):
     settings = config.parse_model_config({"architecture": architecture})
-    if architecture in TEXT:
-        return registry.build_text_model(
-            settings, vocabulary_size=20, max_tokens=6, num_classes=num_classes
-        )
-    return registry.build_model(settings, image_shape=(16, 16, 3), num_classes=num_classes)
+    return registry.build_model(settings, inputs=SPECS[kind], head=head)
 
 
-@pytest.mark.parametrize("architecture", CLASSIFIERS)
-def test_every_architecture_maps_its_input_to_float32_logits(architecture):
-    model = _build(architecture, num_classes=5)
-    expected = "token_ids" if architecture in TEXT else "image"
-    assert [tensor.name for tensor in model.inputs] == [expected]
+@pytest.mark.parametrize(("kind", "architecture"), CLASSIFIERS)
+def test_every_classifier_maps_its_input_to_float32_logits(kind, architecture):
+    model = _build(kind, architecture, heads.Classes(num_classes=5))
+    assert sorted(tensor.name for tensor in model.inputs) == INPUT_NAMES[kind]
     assert {name: output.shape for name, output in model.output.items()} == {"logits": (None, 5)}
     assert model.output["logits"].dtype == "float32"
 
 
+@pytest.mark.parametrize(("kind", "architecture"), PAIRS)
+def test_every_architecture_maps_its_input_to_float32_predictions(kind, architecture):
+    model = _build(kind, architecture, heads.Numbers(num_numbers=4))
+    assert sorted(tensor.name for tensor in model.inputs) == INPUT_NAMES[kind]
+    assert {name: y.shape for name, y in model.output.items()} == {"predictions": (None, 4)}
+    assert model.output["predictions"].dtype == "float32"
+
+
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-@pytest.mark.parametrize("architecture", CLASSIFIERS)
-def test_logits_stay_float32_under_half_precision(architecture, policy):
+@pytest.mark.parametrize(("kind", "architecture"), CLASSIFIERS)
+def test_logits_stay_float32_under_half_precision(kind, architecture, policy):
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(policy)
     try:
-        model = _build(architecture, num_classes=3)
+        model = _build(kind, architecture, heads.Classes(num_classes=3))
     finally:
         keras.config.set_dtype_policy(before)
     assert model.output["logits"].dtype == "float32"
@@ -42,18 +57,24 @@ def test_logits_stay_float32_under_half_precision(architecture, policy):
     assert hidden == policy.removeprefix("mixed_")
 
 
-def test_config_union_covers_the_registry():
-    for architecture in registry.architectures():
-        assert (
-            config.parse_model_config({"architecture": architecture}).architecture == architecture
-        )
+@pytest.mark.parametrize("kind", SPECS)
+def test_the_config_names_the_architectures_of_each_kind(kind):
+    assert tuple(sorted(config.ARCHITECTURES[kind])) == registry.architectures(kind)
 
 
-def test_unknown_architecture_lists_the_valid_ones():
-    with pytest.raises(
-        ValueError, match="must be one of .*, cnn, .*, mlp, .* Received: architecture='cnnn'"
-    ):
-        registry.builder("cnnn")
+@pytest.mark.parametrize(("kind", "architecture"), PAIRS)
+def test_config_union_covers_the_registry(kind, architecture):
+    assert config.parse_model_config({"architecture": architecture}).architecture == architecture
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_an_architecture_refuses_an_input_that_it_does_not_read(kind):
+    others = {name for other, name in PAIRS if name not in registry.architectures(kind)}
+    for architecture in others:
+        with pytest.raises(
+            ValueError, match=f"reads the input '{kind}': .* architecture='{architecture}'"
+        ):
+            _build(kind, architecture, heads.Classes(num_classes=2))
 
 
 def test_unknown_architecture_in_a_recipe_lists_the_valid_ones():
@@ -68,26 +89,11 @@ def test_model_config_round_trips_through_plain_data():
 
 @pytest.mark.parametrize("image_shape", [(28, 28), (28, 0, 1)])
 def test_image_shape_must_be_three_positive_integers(image_shape):
-    mlp = config.MlpConfig(architecture="mlp")
+    settings = config.MlpConfig(architecture="mlp")
     with pytest.raises(ValueError, match="three positive integers .* Received: image_shape="):
-        registry.build_model(mlp, image_shape=image_shape, num_classes=10)
+        mlp.build(settings, image_shape=image_shape, head=heads.Classes(num_classes=10))
 
 
 def test_one_class_is_refused():
-    mlp = config.MlpConfig(architecture="mlp")
     with pytest.raises(ValueError, match="at least 2; .* Received: num_classes=1"):
-        registry.build_model(mlp, image_shape=(8, 8, 1), num_classes=1)
-
-
-@pytest.mark.parametrize("architecture", TEXT)
-def test_text_architecture_refuses_images(architecture):
-    settings = config.parse_model_config({"architecture": architecture})
-    with pytest.raises(ValueError, match=f"reads images: cnn, .* Received: .*'{architecture}'"):
-        registry.build_model(settings, image_shape=(8, 8, 1), num_classes=2)
-
-
-@pytest.mark.parametrize("architecture", IMAGE)
-def test_image_architecture_refuses_texts(architecture):
-    settings = config.parse_model_config({"architecture": architecture})
-    with pytest.raises(ValueError, match=f"reads texts: bag_of.* Received: .*'{architecture}'"):
-        registry.build_text_model(settings, vocabulary_size=9, max_tokens=4, num_classes=2)
+        heads.Classes(num_classes=1)

@@ -99,6 +99,14 @@ class TableFeature(StrictConfig):
         """Returns the names of the columns of names, in the recipe's order."""
         return tuple(name for name, column in self.columns.items() if column.kind == "category")
 
+    def max_values(self) -> dict[str, int]:
+        """Returns how many values are told apart in each column of names, in the same order."""
+        return {
+            name: column.max_values
+            for name, column in self.columns.items()
+            if isinstance(column, CategoryColumn)
+        }
+
 
 class SeriesFeature(StrictConfig):
     """Windows of a series of regular steps: the past is the input, the future is the target."""

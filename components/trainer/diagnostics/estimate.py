@@ -74,8 +74,8 @@ def estimate(request: train_request.TrainRequest, *, num_replicas: int = 1) -> E
     with precision.policy_scope(policy):
         model = registry.build_model(
             request.model,
-            image_shape=batches.image_shape(request),
-            num_classes=batches.num_classes(request),
+            inputs=batches.decoder(request).inputs,
+            head=batches.head(request),
         )
     num_parameters = _count(model.trainable_variables)
     micro_batch = math.ceil(

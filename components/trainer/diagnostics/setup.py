@@ -18,7 +18,7 @@ class Bench:
 
     Attributes:
         built: Model, optimizer and step.
-        dataset: Endless training batches, (images_BHWC, labels_B), on one device.
+        dataset: Endless training batches, (inputs, labels_B), on one device.
     """
 
     built: build.Built
@@ -39,16 +39,15 @@ def make_bench(request: train_request.TrainRequest) -> Bench:
         ValueError: If batch size, data and model do not fit each other.
     """
     one_device = strategy.make_strategy("one_device")
-    num_classes = batches.num_classes(request)
-    build.check_request(request.training, one_device, num_classes=num_classes)
+    build.check_request(request.training, one_device, num_classes=batches.num_classes(request))
     steps_per_epoch = batches.count_steps_per_epoch(request)
     keras.utils.set_random_seed(request.seed)
     with precision.policy_scope(precision.resolve_policy(request.training.precision)):
         built = build.build(
             request.model,
             request.training,
-            image_shape=batches.image_shape(request),
-            num_classes=num_classes,
+            inputs=batches.decoder(request).inputs,
+            head=batches.head(request),
             seed=request.seed,
             steps_per_epoch=steps_per_epoch,
             strategy=one_device,

@@ -71,14 +71,14 @@ def profile(request: train_request.TrainRequest) -> Profile:
     batch = next(bench.batches())
 
     @tf.function
-    def forward(images_BHWC: tf.Tensor, labels_B: tf.Tensor) -> tf.Tensor:
-        logits_BK = model(images_BHWC, training=True)["logits"]
+    def forward(inputs: Any, labels_B: tf.Tensor) -> tf.Tensor:
+        logits_BK = model(inputs, training=True)["logits"]
         return tf.reduce_mean(loss_function(logits_BK, labels_B))
 
     @tf.function
-    def backward(images_BHWC: tf.Tensor, labels_B: tf.Tensor) -> list[tf.Tensor]:
+    def backward(inputs: Any, labels_B: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
-            loss = forward(images_BHWC, labels_B)
+            loss = forward(inputs, labels_B)
         gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
         # One number is enough to make all of them be computed.
         return [tf.reduce_sum(gradient) for gradient in gradients]

@@ -12,9 +12,10 @@ import time
 import keras
 
 from components.ingest import ingest
-from components.input_pipeline import chain
+from components.input_pipeline import chain, decoding
 from components.input_pipeline.config import AugmentConfig, InputConfig
 from models import registry
+from models.blocks import heads
 from pipeline import recipe_files
 from tests.components import data_factories
 
@@ -41,7 +42,10 @@ def main() -> None:
     source = data_factories.SyntheticSource(20_000)
     dataset = ingest.ingest_source(source, data, seed=0, cache_dir=pathlib.Path(sys.argv[1]))
     shards = [str(dataset.path / shard.path) for shard in dataset.manifest.splits["train"].shards]
-    model = registry.build_model(recipe.model, image_shape=(28, 28, 1), num_classes=3)
+    decode = decoding.Decoder(data)
+    model = registry.build_model(
+        recipe.model, inputs=decode.inputs, head=heads.Classes(num_classes=3)
+    )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile("adamw", loss={"logits": loss}, steps_per_execution=NUM_STEPS)
     seconds: dict[str, list[float]] = {name: [] for name in AUGMENTS}
@@ -49,7 +53,7 @@ def main() -> None:
         for name, augment in AUGMENTS.items():
             batches = chain.train_dataset(
                 shards,
-                image=recipe.data.image,
+                decode=decode,
                 input_config=InputConfig(augment=augment),
                 global_batch_size=recipe.training.global_batch_size,
                 seed=0,

@@ -16,7 +16,8 @@ import keras  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 from models import config as model_config  # noqa: E402
-from models import registry  # noqa: E402
+from models import inputs, registry  # noqa: E402
+from models.blocks import heads  # noqa: E402
 from tests.bench.programs import idx_files  # noqa: E402
 
 
@@ -46,7 +47,8 @@ def main() -> None:
         .prefetch(tf.data.AUTOTUNE)
     )
     config = model_config.parse_model_config(settings["model"])
-    model = registry.build_model(config, image_shape=(28, 28, 1), num_classes=10)
+    pixels = inputs.ImageInput(height_px=28, width_px=28, channels=1)
+    model = registry.build_model(config, inputs=pixels, head=heads.Classes(num_classes=10))
     model.compile(
         optimizer=keras.optimizers.AdamW(settings["learning_rate"]),
         loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},

@@ -11,7 +11,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow_serving.apis import predict_pb2
 
-from models import config, registry
+from models import config, inputs, registry
+from models.blocks import heads
 from serving.export import export
 
 MODEL_NAME = "conv"
@@ -26,7 +27,8 @@ def write(folder: pathlib.Path, stage_channels: tuple[int, ...]) -> None:
     """
     cnn = config.CnnConfig(architecture="cnn", stage_channels=stage_channels)
     shape = (_SIDE_PX, _SIDE_PX, 1)
-    model = registry.build_model(cnn, image_shape=shape, num_classes=_NUM_CLASSES)
+    pixels = inputs.ImageInput(height_px=_SIDE_PX, width_px=_SIDE_PX, channels=1)
+    model = registry.build_model(cnn, inputs=pixels, head=heads.Classes(num_classes=_NUM_CLASSES))
     image_HW1 = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
     export.export_model(
         model,

@@ -19,9 +19,9 @@ import PIL.Image
 import tensorflow as tf
 
 from components.ingest import example, tfrecord
-from components.ingest.features.config import ImageFeature
-from components.input_pipeline import chain
+from components.input_pipeline import chain, decoding
 from components.input_pipeline.config import AugmentConfig, InputConfig
+from tests.components import data_factories
 
 NUM_ROWS, BATCH, SIZE_PX, NUM_STEPS = 1024, 64, 128, 64
 AUGMENT = AugmentConfig(horizontal_flip=True, min_crop_area=0.5, brightness=0.2, contrast=0.2)
@@ -44,9 +44,10 @@ def write_shard(path: pathlib.Path) -> None:
 
 def kerasline(path: str) -> tf.data.Dataset:
     """The chain of this project."""
+    image = {"height_px": SIZE_PX, "width_px": SIZE_PX, "channels": 3, "resize": True}
     return chain.train_dataset(
         [path],
-        image=ImageFeature(height_px=SIZE_PX, width_px=SIZE_PX, channels=3, resize=True),
+        decode=decoding.Decoder(data_factories.data_config(image=image)),
         input_config=InputConfig(augment=AUGMENT),
         global_batch_size=BATCH,
         seed=0,

@@ -8,7 +8,9 @@ import tensorflow as tf
 import tensorflow_transform as tft
 
 from models import config as model_config
+from models import inputs as input_specs
 from models import registry
+from models.blocks import heads
 
 
 def preprocessing_fn(inputs):
@@ -46,7 +48,8 @@ def run_fn(fn_args):
     train = _dataset(fn_args.train_files, transform_output, batch_size, training=True)
     validation = _dataset(fn_args.eval_files, transform_output, batch_size, training=False)
     config = model_config.parse_model_config(settings["model"])
-    model = registry.build_model(config, image_shape=(28, 28, 1), num_classes=10)
+    pixels = input_specs.ImageInput(height_px=28, width_px=28, channels=1)
+    model = registry.build_model(config, inputs=pixels, head=heads.Classes(num_classes=10))
     model.compile(
         optimizer=keras.optimizers.AdamW(settings["learning_rate"]),
         loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},

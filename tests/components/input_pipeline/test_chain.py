@@ -5,12 +5,10 @@ import pytest
 import tensorflow as tf
 
 from components.ingest import ingest
-from components.ingest.features.config import ImageFeature
-from components.input_pipeline import chain
+from components.input_pipeline import chain, decoding
 from components.input_pipeline.config import AugmentConfig, InputConfig
 from tests.components import data_factories
 
-IMAGE = ImageFeature(height_px=4, width_px=4, channels=1)
 NUM_ROWS = 96
 AUGMENT = AugmentConfig(horizontal_flip=True, max_translation_px=1)
 
@@ -35,7 +33,12 @@ def expected_images() -> dict[bytes, int]:
 def train(shards, *, cache="memory", augment=None, batch=12, seed=3, **options):
     config = InputConfig(cache=cache, augment=augment or AugmentConfig())
     dataset = chain.train_dataset(
-        shards, image=IMAGE, input_config=config, global_batch_size=batch, seed=seed, **options
+        shards,
+        decode=decoding.Decoder(data_factories.data_config()),
+        input_config=config,
+        global_batch_size=batch,
+        seed=seed,
+        **options,
     )
     return [(images, labels) for images, labels in dataset.as_numpy_iterator()]
 
@@ -104,7 +107,7 @@ def test_stages_come_in_one_order(shards, monkeypatch):
     monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
     stages = chain.train_stages(
         shards,
-        image=IMAGE,
+        decode=decoding.Decoder(data_factories.data_config()),
         input_config=InputConfig(augment=AugmentConfig(horizontal_flip=True, mixup_alpha=0.2)),
         global_batch_size=12,
         num_classes=3,
@@ -119,7 +122,11 @@ def test_stages_come_in_one_order(shards, monkeypatch):
 
 def test_stages_without_anything_to_do_are_left_out(shards):
     stages = chain.train_stages(
-        shards, image=IMAGE, input_config=InputConfig(), global_batch_size=12, seed=0
+        shards,
+        decode=decoding.Decoder(data_factories.data_config()),
+        input_config=InputConfig(),
+        global_batch_size=12,
+        seed=0,
     )
     assert list(stages) == ["order", "read", "prefetch"]
 
@@ -157,7 +164,11 @@ def test_augmentation_is_drawn_anew_in_each_pass(shards):
 
 def test_batches_have_static_shapes(shards):
     dataset = chain.train_dataset(
-        shards, image=IMAGE, input_config=InputConfig(augment=AUGMENT), global_batch_size=12, seed=0
+        shards,
+        decode=decoding.Decoder(data_factories.data_config()),
+        input_config=InputConfig(augment=AUGMENT),
+        global_batch_size=12,
+        seed=0,
     )
     images_spec, labels_spec = dataset.element_spec
     assert (images_spec.shape, labels_spec.shape) == ((12, 4, 4, 1), (12,))
@@ -165,7 +176,11 @@ def test_batches_have_static_shapes(shards):
 
 def test_dataset_without_num_steps_has_no_end(shards):
     dataset = chain.train_dataset(
-        shards, image=IMAGE, input_config=InputConfig(), global_batch_size=12, seed=0
+        shards,
+        decode=decoding.Decoder(data_factories.data_config()),
+        input_config=InputConfig(),
+        global_batch_size=12,
+        seed=0,
     )
     assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
 
@@ -173,7 +188,12 @@ def test_dataset_without_num_steps_has_no_end(shards):
 @pytest.mark.parametrize("cache", ["memory", "none"])
 @pytest.mark.parametrize("batch", [96, 32, 36, 100])
 def test_evaluation_sees_each_example_once_and_masks_the_rest(shards, cache, batch):
-    dataset = chain.eval_dataset(shards, image=IMAGE, global_batch_size=batch, cache=cache)
+    dataset = chain.eval_dataset(
+        shards,
+        decode=decoding.Decoder(data_factories.data_config()),
+        global_batch_size=batch,
+        cache=cache,
+    )
     found = [
         (image.tobytes(), label)
         for images, labels, weights in dataset.as_numpy_iterator()
@@ -184,7 +204,9 @@ def test_evaluation_sees_each_example_once_and_masks_the_rest(shards, cache, bat
 
 
 def test_evaluation_batches_have_one_shape_and_weights_of_zero_and_one(shards):
-    dataset = chain.eval_dataset(shards, image=IMAGE, global_batch_size=36)
+    dataset = chain.eval_dataset(
+        shards, decode=decoding.Decoder(data_factories.data_config()), global_batch_size=36
+    )
     assert [spec.shape[0] for spec in dataset.element_spec] == [36, 36, 36]
     weights = np.concatenate([weights for _, _, weights in dataset.as_numpy_iterator()])
     assert weights.tolist() == [1.0] * NUM_ROWS + [0.0] * 12
@@ -199,19 +221,19 @@ def test_batch_that_the_data_does_not_fill_is_refused(shards, batch):
 REPLICAS = """
 import json, sys
 import tensorflow as tf
-from components.ingest.features.config import ImageFeature
-from components.input_pipeline import chain
+from components.input_pipeline import chain, decoding
 from components.input_pipeline.config import AugmentConfig, InputConfig
+from tests.components import data_factories
 
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
 augment = AugmentConfig(horizontal_flip=True, max_translation_px=1)
-image = ImageFeature(height_px=4, width_px=4, channels=1)
+decode = decoding.Decoder(data_factories.data_config())
 seen = []
 for count in (1, 2, 4):
     strategy = tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(count)])
     dataset = chain.train_dataset(
-        sys.argv[1:], image=image, input_config=InputConfig(augment=augment),
+        sys.argv[1:], decode=decode, input_config=InputConfig(augment=augment),
         global_batch_size=12, seed=3, num_steps=8,
     )
     steps = []

@@ -4,6 +4,8 @@ import pytest
 import tensorflow as tf
 
 from components.trainer import build, config, losses, train
+from models import inputs
+from models.blocks import heads
 from models.config import parse_model_config
 
 
@@ -12,8 +14,8 @@ def _build(model, **training):
     return build.build(
         parse_model_config(model),
         config.TrainingConfig.from_dict(settings),
-        image_shape=(8, 8, 1),
-        num_classes=3,
+        inputs=inputs.ImageInput(height_px=8, width_px=8, channels=1),
+        head=heads.Classes(num_classes=3),
         seed=0,
         steps_per_epoch=4,
         strategy=tf.distribute.get_strategy(),

@@ -1,10 +1,13 @@
 from models import config
+from models.blocks import heads
 from models.tabular import mlp
 
 
 def _build(**settings):
     return mlp.build(
-        config.MlpConfig(architecture="mlp", **settings), image_shape=(8, 8, 1), num_classes=10
+        config.MlpConfig(architecture="mlp", **settings),
+        image_shape=(8, 8, 1),
+        head=heads.Classes(num_classes=10),
     )
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 
 from models import config
+from models.blocks import heads
 from models.text import bag_of_embeddings
 
 
@@ -9,7 +10,7 @@ def _build(**settings):
         config.BagOfEmbeddingsConfig(architecture="bag_of_embeddings", width=4, **settings),
         vocabulary_size=10,
         max_tokens=5,
-        num_classes=3,
+        head=heads.Classes(num_classes=3),
     )
 
 

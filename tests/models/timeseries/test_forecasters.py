@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from models import config, registry
+from models import config, inputs, registry
 from models.blocks import heads
 
 ARCHITECTURES = ("dlinear", "tcn")
@@ -12,10 +12,9 @@ ARCHITECTURES = ("dlinear", "tcn")
 
 def _build(architecture, *, history_steps=30, num_channels=1, num_numbers=4, **settings):
     keras.utils.set_random_seed(0)
-    return registry.build_series_model(
+    return registry.build_model(
         config.parse_model_config({"architecture": architecture, **settings}),
-        history_steps=history_steps,
-        num_channels=num_channels,
+        inputs=inputs.SeriesInput(history_steps=history_steps, num_channels=num_channels),
         head=heads.Numbers(num_numbers=num_numbers),
     )
 
@@ -143,7 +142,7 @@ def test_tcn_sees_the_first_step_of_the_window():
 
 
 def test_an_architecture_of_images_does_not_forecast():
-    with pytest.raises(ValueError, match="reads series: dlinear, tcn. Received: architecture='cnn"):
+    with pytest.raises(ValueError, match="'series': dlinear, tcn. Received: architecture='cnn"):
         _build("cnn")
 
 

@@ -2,12 +2,15 @@ import numpy as np
 import pytest
 
 from models import config
+from models.blocks import heads
 from models.vision import cnn
 
 
 def _build(image_shape=(28, 28, 1), **settings):
     return cnn.build(
-        config.CnnConfig(architecture="cnn", **settings), image_shape=image_shape, num_classes=10
+        config.CnnConfig(architecture="cnn", **settings),
+        image_shape=image_shape,
+        head=heads.Classes(num_classes=10),
     )
 
 

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from models import config
+from models.blocks import heads
 from models.vision import resnet
 
 # Trainable parameters for ImageNet as published with torchvision's weights.
@@ -13,7 +14,7 @@ def _build(depth, stem="imagenet", image_shape=(224, 224, 3), num_classes=1000):
     return resnet.build(
         config.ResNetConfig(architecture="resnet", depth=depth, stem=stem),
         image_shape=image_shape,
-        num_classes=num_classes,
+        head=heads.Classes(num_classes=num_classes),
     )
 
 

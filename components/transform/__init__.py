@@ -1,0 +1,1 @@
+"""What is learned of the training split before training: vocabularies, means and deviations."""

@@ -1,0 +1,60 @@
+"""The raw values of an input: as ingested examples hold them, and as clients send them.
+
+Axes: B batch.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from components.ingest.config import DataConfig
+from components.ingest.features.config import IMAGE_FEATURE, TEXT_FEATURE, TableFeature
+
+RawValues = dict[str, tf.Tensor]
+
+
+def raw_specs(data: DataConfig) -> dict[str, tf.TensorSpec]:
+    """Returns the name, dtype and shape of each raw value of the recipe's input.
+
+    An image or a text is a string (B,). Each column of a table is its own value: a number is
+    float32 (B,), NaN where missing, and a category is a string (B,), empty where missing.
+    """
+    return {name: tf.TensorSpec((None,), dtype, name=name) for name, dtype in _dtypes(data).items()}
+
+
+def example_features(data: DataConfig) -> dict[str, Any]:
+    """Returns how `tf.io.parse_example` finds the raw values in an ingested example."""
+    if data.table is None:
+        return {name: tf.io.FixedLenFeature((), dtype) for name, dtype in _dtypes(data).items()}
+    # Ragged, because a missing value may be an empty list, which a fixed length refuses.
+    return {
+        name: tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
+        for name, dtype in _dtypes(data).items()
+    }
+
+
+def raw_values(parsed: Mapping[str, Any], data: DataConfig) -> RawValues:
+    """Turns what was parsed by `example_features` into dense values (B,)."""
+    if data.table is None:
+        return {name: parsed[name] for name in _dtypes(data)}
+    return {name: _dense(parsed[name]) for name in _dtypes(data)}
+
+
+def _dense(values: tf.RaggedTensor) -> tf.Tensor:
+    missing = "" if values.dtype == tf.string else math.nan
+    return values.to_tensor(missing, shape=(None, 1))[:, 0]
+
+
+def _dtypes(data: DataConfig) -> dict[str, tf.DType]:
+    if data.table is not None:
+        return _column_dtypes(data.table)
+    return {IMAGE_FEATURE if data.image else TEXT_FEATURE: tf.string}
+
+
+def _column_dtypes(table: TableFeature) -> dict[str, tf.DType]:
+    return {
+        name: tf.float32 if column.kind == "number" else tf.string
+        for name, column in table.columns.items()
+    }
