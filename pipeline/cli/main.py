@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "compile": (
         "pipeline.cli.compile",
-        "Write the pipeline as YAML for Kubeflow or Vertex AI.",
+        "Write YAML for Kubeflow, Vertex AI or Kubernetes.",
     ),
     "config": ("pipeline.cli.config", "Show what a recipe resolves to."),
     "data": ("pipeline.cli.data", "Look at the data of a recipe."),
