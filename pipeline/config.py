@@ -71,6 +71,11 @@ class Recipe(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _training_fits_the_answers(self) -> Self:
+        self.training.check_answers(predicts_numbers=self.data.predicts_numbers)
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _translation_leaves_some_image(self) -> Self:
         image = self.data.image
         if image is None:

@@ -80,11 +80,12 @@ def event_line(event: dict[str, Any]) -> str:
         return str(event["text"])
     if event["event"] != "epoch":
         return ""
-    values = event["metrics"]
+    values = dict(event["metrics"])
+    rows_per_sec = values.pop("rows_per_sec")
+    values.pop("learning_rate", None)
+    shown = "  ".join(f"{name} {value:.4f}" for name, value in values.items())
     return (
-        f"epoch {event['epoch']}/{event['num_epochs']}  loss {values['loss']:.4f}  "
-        f"accuracy {values['accuracy']:.4f}  val_loss {values['val_loss']:.4f}  "
-        f"val_accuracy {values['val_accuracy']:.4f}  {values['rows_per_sec']:,.0f} rows/s  "
+        f"epoch {event['epoch']}/{event['num_epochs']}  {shown}  {rows_per_sec:,.0f} rows/s  "
         f"{event['seconds']:.1f} s"
     )
 

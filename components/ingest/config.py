@@ -161,6 +161,18 @@ class DataConfig(StrictConfig):
         """The names of the classes; none if numbers are predicted."""
         return self.label.class_names if self.label else ()
 
+    @property
+    def predicts_numbers(self) -> bool:
+        """True if the answers are numbers, False if they are classes."""
+        return self.label is None
+
+    @property
+    def num_numbers(self) -> int:
+        """How many numbers are predicted for an example; 0 if classes are."""
+        if not self.predicts_numbers:
+            return 0
+        return self.series.horizon_steps if self.series else 1
+
     def image_feature(self) -> ImageFeature:
         """Returns the input image.
 

@@ -8,7 +8,11 @@ from models.base_config import StrictConfig
 
 PositiveInt = Annotated[int, pydantic.Field(gt=0)]
 Share = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
-Metric = Literal["val_loss", "val_accuracy"]
+Metric = Literal["val_loss", "val_accuracy", "val_mae", "val_rmse"]
+Loss = Literal["cross_entropy", "mse", "mae", "huber"]
+NumberLoss = Literal["mse", "mae", "huber"]
+_METRICS_OF_CLASSES = ("val_loss", "val_accuracy")
+_METRICS_OF_NUMBERS = ("val_loss", "val_mae", "val_rmse")
 
 
 class OptimizerConfig(StrictConfig):
@@ -91,7 +95,8 @@ class CheckpointConfig(StrictConfig):
 
     every_steps: PositiveInt | None = None
     keep_best: Annotated[int, pydantic.Field(ge=0)] = 3
-    metric: Metric = "val_accuracy"
+    # By which the best are kept: val_accuracy of classes and val_mae of numbers if unset.
+    metric: Metric | None = None
 
 
 class TrainingConfig(StrictConfig):
@@ -102,6 +107,9 @@ class TrainingConfig(StrictConfig):
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     precision: Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"] = "auto"
+    # cross_entropy of classes and huber of numbers if unset.
+    loss: Loss | None = None
+    # Of cross_entropy alone.
     label_smoothing: Share = 0.0
     # One weight for each class, in the order of the class names; 1.0 for all if unset.
     class_weights: tuple[Annotated[float, pydantic.Field(ge=0.0)], ...] | None = None
@@ -151,3 +159,62 @@ class TrainingConfig(StrictConfig):
                 "Received: checkpoints.keep_best=0. Set it to 1 or more."
             )
         return self
+
+    def number_loss(self) -> NumberLoss:
+        """Returns the loss of numbers.
+
+        Raises:
+            ValueError: If it is one of classes.
+        """
+        if self.loss == "cross_entropy":
+            raise ValueError("`training.loss` is one of classes. Received: cross_entropy.")
+        return self.loss or "huber"
+
+    def best_by(self, *, predicts_numbers: bool) -> Metric:
+        """Returns the metric by which the best checkpoints are kept.
+
+        Args:
+            predicts_numbers: True if the answers are numbers, False if they are classes.
+        """
+        return self.checkpoints.metric or ("val_mae" if predicts_numbers else "val_accuracy")
+
+    def check_answers(self, *, predicts_numbers: bool) -> None:
+        """Checks that loss, metrics and weights are of the recipe's kind of answers.
+
+        Args:
+            predicts_numbers: True if the answers are numbers, False if they are classes.
+
+        Raises:
+            ValueError: If one is not.
+        """
+        kind = "numbers" if predicts_numbers else "classes"
+        self._check_loss(kind)
+        valid = _METRICS_OF_NUMBERS if predicts_numbers else _METRICS_OF_CLASSES
+        for key, metric in self._metrics().items():
+            if metric not in valid:
+                raise ValueError(
+                    f"`training.{key}` must be one of {', '.join(valid)} in a recipe that predicts "
+                    f"{kind}. Received: {metric}."
+                )
+
+    def _check_loss(self, kind: str) -> None:
+        losses = ("cross_entropy",) if kind == "classes" else ("mse", "mae", "huber")
+        if self.loss not in (None, *losses):
+            raise ValueError(
+                f"`training.loss` must be one of {', '.join(losses)} in a recipe that predicts "
+                f"{kind}. Received: {self.loss}."
+            )
+        if kind == "numbers" and (self.label_smoothing or self.class_weights):
+            raise ValueError(
+                "`training.label_smoothing` and `training.class_weights` have an effect on classes "
+                f"alone, and the recipe predicts numbers. Received: label_smoothing="
+                f"{self.label_smoothing}, class_weights={self.class_weights}. Remove them."
+            )
+
+    def _metrics(self) -> dict[str, Metric]:
+        named = {"checkpoints.metric": self.checkpoints.metric}
+        if self.early_stopping:
+            named["early_stopping.metric"] = self.early_stopping.metric
+        if self.schedule.plateau:
+            named["schedule.plateau.metric"] = self.schedule.plateau.metric
+        return {key: metric for key, metric in named.items() if metric is not None}

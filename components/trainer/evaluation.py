@@ -1,6 +1,6 @@
 """Exact evaluation: every example counts once, also when the last batch is short.
 
-Axes: B batch, K classes.
+Axes: B batch.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,19 +18,22 @@ def make_evaluate(
     """Makes a function that measures the model on a dataset; it is traced once.
 
     Args:
-        model: Functional model that returns `{"logits": (B, K)}`.
-        loss_function: From (logits_BK, labels_B) to the losses (B,).
+        model: Functional model that returns `{"logits": (B, K)}` or `{"predictions": (B, N)}`.
+        loss_function: From outputs and answers to the losses (B,).
         strategy: The strategy in whose scope the model was made.
 
     Returns:
-        From a finite dataset of (inputs, labels_B, weights_B), where padding has weight 0, to
-        the weighted means `loss` and `accuracy`.
+        From a finite dataset of (inputs, answers, weights_B), where padding has weight 0, to the
+        weighted means that `metrics.means` names.
     """
+    measure = metrics.measure_of(model)
 
-    def replica_totals(inputs: Any, labels_B: tf.Tensor, weights_B: tf.Tensor) -> metrics.Totals:
-        logits_BK = model(inputs, training=False)["logits"]
-        losses_B = loss_function(logits_BK, labels_B) * weights_B
-        return metrics.batch_totals(logits_BK, labels_B, losses_B, weights_B)
+    def replica_totals(
+        inputs: step.Inputs, answers: tf.Tensor, weights_B: tf.Tensor
+    ) -> metrics.Totals:
+        outputs = model(inputs, training=False)[measure.output_name]
+        losses_B = loss_function(outputs, answers) * weights_B
+        return measure.batch_totals(outputs, answers, losses_B, weights_B)
 
     @tf.autograph.experimental.do_not_convert
     def batch_totals(batch: step.Batch) -> metrics.Totals:
@@ -38,7 +41,7 @@ def make_evaluate(
 
     @tf.function
     def sum_over(dataset: Iterable[Any]) -> metrics.Totals:
-        totals = metrics.zero_totals()
+        totals = metrics.zero_totals(measure)
         for batch in dataset:
             part = batch_totals(batch)
             totals = {name: totals[name] + part[name] for name in totals}

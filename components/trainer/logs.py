@@ -4,7 +4,6 @@
 (`"epoch"`).
 """
 
-import dataclasses
 import json
 import math
 import os
@@ -48,13 +47,13 @@ class JsonLog:
         self._file.seek(offset)
 
     def on_steps(self, report: train_step.StepsReport, global_step: int, seconds: float) -> None:
-        """Logs loss, accuracy, rate, gradient norm, loss scale, rows per second and input wait."""
+        """Logs the metrics, rate, gradient norm, loss scale, rows per second and input wait."""
         self._write("steps", step=global_step, **steps_line(report, seconds, scale=self._scale))
         self._last_norms = report.gradient_norms
 
     def on_epoch(self, record: loop.EpochRecord) -> None:
         """Logs the record, and the gradient norm of each variable in the epoch's last step."""
-        self._write("epoch", **dataclasses.asdict(record), gradient_norms=self._last_norms)
+        self._write("epoch", **record.flat(), gradient_norms=self._last_norms)
         self._file.flush()
 
     def close(self) -> None:
@@ -92,8 +91,6 @@ class ProgressReport:
         num_epochs: Epochs of the whole run.
     """
 
-    _METRICS = ("loss", "accuracy", "val_loss", "val_accuracy", "learning_rate", "rows_per_sec")
-
     def __init__(self, num_epochs: int):
         self._num_epochs = num_epochs
 
@@ -102,12 +99,15 @@ class ProgressReport:
 
     def on_epoch(self, record: loop.EpochRecord) -> None:
         """Sends the event `epoch`."""
-        values = dataclasses.asdict(record)
         progress.report(
             "epoch",
             step="trainer",
             epoch=record.epoch,
             num_epochs=self._num_epochs,
             seconds=record.seconds,
-            metrics={name: values[name] for name in self._METRICS},
+            metrics={
+                **record.metrics,
+                "learning_rate": record.learning_rate,
+                "rows_per_sec": record.rows_per_sec,
+            },
         )

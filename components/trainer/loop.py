@@ -16,10 +16,8 @@ class EpochRecord:
     Attributes:
         epoch: Counted from 1.
         global_step: Steps since the beginning of the run.
-        loss: Mean training loss over the epoch, while the weights changed.
-        accuracy: Training accuracy, likewise.
-        val_loss: Loss on the validation split after the epoch.
-        val_accuracy: Accuracy on the validation split after the epoch.
+        metrics: `loss`, `accuracy` and so on over the training examples of the epoch, while the
+            weights changed; `val_loss`, `val_accuracy` and so on on the validation split after it.
         learning_rate: Rate of the epoch's last step.
         rows_per_sec: Training examples per second, validation apart; since the resume, if the epoch
             was resumed.
@@ -29,19 +27,16 @@ class EpochRecord:
 
     epoch: int
     global_step: int
-    loss: float
-    accuracy: float
-    val_loss: float
-    val_accuracy: float
+    metrics: dict[str, float]
     learning_rate: float
     rows_per_sec: float
     wait_share: float
     seconds: float
 
-    def metrics(self) -> dict[str, float]:
-        """Returns all but the counters and the clock."""
+    def flat(self) -> dict[str, Any]:
+        """Returns one level of names and values, as a line of a log has them."""
         values = dataclasses.asdict(self)
-        return {name: values[name] for name in ("loss", "accuracy", "val_loss", "val_accuracy")}
+        return {**values.pop("metrics"), **values}
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -109,7 +104,7 @@ class Loop:
         step: The train step.
         rate: The schedule, whose factor a plateau lowers.
         plan: How long.
-        evaluate: Measures the model on the validation split: `loss` and `accuracy`.
+        evaluate: Measures the model on the validation split: `loss`, `accuracy` and so on.
         hooks: Called in order; the one that writes checkpoints comes last, so that it holds what
             the others have done.
         state: Where to begin.
@@ -166,9 +161,10 @@ class Loop:
         record = EpochRecord(
             epoch=len(self.state.records) + 1,
             global_step=self._global_step(),
-            **metrics.means(self.state.sums),
-            val_loss=measured["loss"],
-            val_accuracy=measured["accuracy"],
+            metrics={
+                **metrics.means(self.state.sums),
+                **{f"val_{name}": value for name, value in measured.items()},
+            },
             learning_rate=self.state.learning_rate,
             rows_per_sec=rows / train_secs,
             wait_share=wait_secs / train_secs,
@@ -195,7 +191,7 @@ class Loop:
         self.state.records.append(record)
         self.state.steps_in_epoch = 0
         self.state.sums = {}
-        values = record.metrics()
+        values = record.metrics
         if self._plan.plateau is not None:
             factor = self._plan.plateau.factor(values)
             self._rate.factor.assign(self._rate.factor * factor)

@@ -1,9 +1,10 @@
 """Losses per example, so that weights and padding can be applied before the sum.
 
-Axes: B batch, K classes.
+Axes: B batch, K classes, N numbers.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import tensorflow as tf
 
@@ -100,3 +101,38 @@ def with_class_weights(
         return loss_function(logits_BK, labels) * tf.gather(weights_K, labels)
 
     return weighted
+
+
+def of_numbers(
+    name: Literal["mse", "mae", "huber"], *, deviation: float
+) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+    """Makes a loss of numbers, in deviations of the target, so that its unit does not matter.
+
+    Clipping and learning rate then mean the same for a fare in dollars and for a demand in
+    megawatts. `huber` is quadratic up to one deviation and linear beyond
+    (https://doi.org/10.1214/aoms/1177703732), so that a few outliers do not rule.
+
+    Args:
+        name: Squared, absolute or Huber's error.
+        deviation: Of the target over the training split, > 0.
+
+    Returns:
+        From (predictions_BN, targets_BN), both in the target's unit, to the mean over the numbers
+        of each example, float32 (B,).
+
+    >>> loss = of_numbers("huber", deviation=10.0)
+    >>> loss(tf.constant([[0.0, 0.0]]), tf.constant([[5.0, 20.0]])).numpy().tolist()
+    [0.8125]
+    """
+
+    def loss(predictions_BN: tf.Tensor, targets_BN: tf.Tensor) -> tf.Tensor:
+        errors_BN = (tf.cast(predictions_BN, tf.float32) - targets_BN) / deviation
+        sizes_BN = tf.abs(errors_BN)
+        if name == "mse":
+            return tf.reduce_mean(tf.square(errors_BN), axis=-1)
+        if name == "mae":
+            return tf.reduce_mean(sizes_BN, axis=-1)
+        inner_BN = tf.minimum(sizes_BN, 1.0)
+        return tf.reduce_mean(inner_BN * (sizes_BN - 0.5 * inner_BN), axis=-1)
+
+    return loss

@@ -10,7 +10,7 @@ class _Patience:
     """Counts the epochs since a metric improved.
 
     Args:
-        metric: `val_loss`, of which less is better, or `val_accuracy`.
+        metric: Such as `val_loss`, of which less is better, or `val_accuracy`.
         min_delta: An improvement smaller than this does not count.
     """
 
@@ -86,4 +86,4 @@ def score_of(metric: config.Metric, metrics: dict[str, float]) -> float:
     >>> score_of("val_loss", {"val_loss": 0.5, "val_accuracy": 0.9})
     -0.5
     """
-    return -metrics[metric] if metric == "val_loss" else metrics[metric]
+    return metrics[metric] if metric == "val_accuracy" else -metrics[metric]

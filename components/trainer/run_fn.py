@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import pathlib
@@ -110,6 +109,6 @@ def _write_history(directory: pathlib.Path, result: train.TrainResult) -> None:
         "policy": result.policy,
         "num_replicas": result.num_replicas,
         "execution": result.execution.to_dict(),
-        "epochs": [dataclasses.asdict(epoch) for epoch in result.history],
+        "epochs": [epoch.flat() for epoch in result.history],
     }
     (directory / "history.json").write_text(json.dumps(record, indent=1) + "\n")

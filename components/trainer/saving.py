@@ -15,6 +15,7 @@ class Saver:
         step: The train step.
         rate: The learning-rate schedule.
         settings: The recipe's checkpoints.
+        best_by: The metric by which the best are kept.
         run_config: The settings that a continued run must have unchanged.
         execution: How the steps are executed; part of the state, as it decides roundings.
         log: The log, whose length belongs to the state.
@@ -28,6 +29,7 @@ class Saver:
         rate: schedule.WarmupSchedule,
         *,
         settings: config.CheckpointConfig,
+        best_by: config.Metric,
         run_config: Mapping[str, Any],
         execution: Mapping[str, Any],
         log: logs.JsonLog,
@@ -37,6 +39,7 @@ class Saver:
         self._step = step
         self._rate = rate
         self._settings = settings
+        self._best_by: config.Metric = best_by
         self._run_config = run_config
         self._execution = execution
         self._log = log
@@ -59,7 +62,7 @@ class Saver:
 
     def on_epoch(self, record: loop.EpochRecord) -> None:
         """Saves with the epoch's score."""
-        score = monitors.score_of(self._settings.metric, record.metrics())
+        score = monitors.score_of(self._best_by, record.metrics)
         self._save(record.global_step, score=score)
 
     def save_now(self) -> None:

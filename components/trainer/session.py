@@ -77,6 +77,9 @@ class Session:
             self._built.step,
             self._built.rate,
             settings=self._request.training.checkpoints,
+            best_by=self._request.training.best_by(
+                predicts_numbers=self._request.data.predicts_numbers
+            ),
             run_config=self._request.run_config(),
             execution=self.execution.to_dict(),
             log=self._log,

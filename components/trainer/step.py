@@ -4,9 +4,9 @@ Keras' own `fit` clips, looks for overflow and accumulates before it sums over r
 the same dropout mask on each. Here the order is: micro-batches, sum over replicas, unscale, check,
 clip, update; N replicas then equal one device.
 
-Axes: B batch, K classes, V trainable variables. Batches are (inputs, labels_B) or, with a weight
-for each example, (inputs, labels_B, weights_B); the inputs are one tensor or several by name.
-Labels are integers (B,), or shares of the classes (B, K) where examples are mixed.
+Axes: B batch, K classes, N numbers, V trainable variables. Batches are (inputs, answers) or, with a
+weight for each example, (inputs, answers, weights_B). Answers are integer labels (B,), shares of
+the classes (B, K) where examples are mixed, or targets (B, N).
 """
 
 import dataclasses
@@ -18,6 +18,8 @@ import tensorflow as tf
 
 from components.trainer import averages, loss_scale, metrics, seeds
 
+# One tensor, or a dict of them, each with the batch as its first axis.
+Inputs = Any
 LossFunction = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 Batch = tuple[tf.Tensor, ...]
 
@@ -48,7 +50,7 @@ class StepsReport:
     """What one call of `TrainStep.run` did.
 
     Attributes:
-        totals: Sums over the examples seen: `loss`, `correct`, `weight`.
+        totals: Sums over the examples seen, as `metrics.means` takes them.
         learning_rate: Rate of the last step.
         wait_secs: Time in which the step waited for its batch.
         gradient_norms: Path of each trainable variable -> norm of its gradient in the last step,
@@ -69,9 +71,9 @@ class TrainStep:
     Make it in the strategy's scope. The loss is divided by the global batch size, once.
 
     Args:
-        model: Functional model that returns `{"logits": (B, K)}`.
+        model: Functional model that returns `{"logits": (B, K)}` or `{"predictions": (B, N)}`.
         optimizer: From `components.trainer.optimizer`, built for the model.
-        loss_function: From (logits_BK, labels) to the losses (B,).
+        loss_function: From outputs and answers to the losses (B,).
         strategy: The strategy in whose scope model and optimizer were made.
         options: How a step is taken.
         scale: Loss scaling, for float16.
@@ -102,6 +104,7 @@ class TrainStep:
         if options.ema_momentum is not None:
             self.average = averages.WeightAverage(model, momentum=options.ema_momentum)
         self._loss_function = loss_function
+        self._measure = metrics.measure_of(model)
         self._options = options
         self._seeds = seeds.LayerSeeds(model, seed=options.seed)
         self.set_jit(options.jit_compile)
@@ -141,7 +144,7 @@ class TrainStep:
     def _run_steps(
         self, iterator: Iterator[Any], num_steps: tf.Tensor
     ) -> tuple[metrics.Totals, tf.Tensor, tf.Tensor, tf.Tensor]:
-        totals = metrics.zero_totals()
+        totals = metrics.zero_totals(self._measure)
         rate = tf.zeros(())
         wait_secs = tf.zeros((), tf.float64)
         watched_V2 = tf.zeros((len(self.model.trainable_variables), 2))
@@ -195,17 +198,19 @@ class TrainStep:
         tf.cond(is_finite, apply, scale.shrink)
 
     def _sum_gradients(
-        self, inputs: Any, labels: tf.Tensor, weights_B: tf.Tensor | None = None
+        self, inputs: Inputs, answers: tf.Tensor, weights_B: tf.Tensor | None = None
     ) -> tuple[list[tf.Tensor], tf.Tensor, metrics.Totals]:
         if weights_B is None:
-            weights_B = tf.ones(tf.shape(labels)[:1])
+            weights_B = tf.ones(tf.shape(answers)[:1])
         context = tf.distribute.get_replica_context()
         self._seeds.set(step=self.global_step, replica=context.replica_id_in_sync_group)
         num_parts = self._options.accumulation_steps
         parts = [
             # Strided, so that micro-batch i holds the same examples for any number of replicas.
             self._micro_batch(
-                _every(inputs, i, num_parts), labels[i::num_parts], weights_B[i::num_parts]
+                tf.nest.map_structure(lambda values, i=i: values[i::num_parts], inputs),
+                answers[i::num_parts],
+                weights_B[i::num_parts],
             )
             for i in range(num_parts)
         ]
@@ -220,11 +225,11 @@ class TrainStep:
         return gradients, tf.reduce_all(finite), totals
 
     def _micro_batch(
-        self, inputs: Any, labels: tf.Tensor, weights_B: tf.Tensor
+        self, inputs: Inputs, answers: tf.Tensor, weights_B: tf.Tensor
     ) -> tuple[list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
-            logits_BK = self.model(inputs, training=True)["logits"]
-            losses_B = self._loss_function(logits_BK, labels) * weights_B
+            outputs = self.model(inputs, training=True)[self._measure.output_name]
+            losses_B = self._loss_function(outputs, answers) * weights_B
             loss = tf.reduce_sum(losses_B) / self._options.global_batch_size
             if self.model.losses:
                 shares = self.strategy.num_replicas_in_sync * self._options.accumulation_steps
@@ -237,16 +242,12 @@ class TrainStep:
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, metrics.batch_totals(logits_BK, labels, losses_B, weights_B)
+        return dense, self._measure.batch_totals(outputs, answers, losses_B, weights_B)
 
     def _clip_and_apply(self, gradients: list[tf.Tensor]) -> None:
         if self._options.global_clipnorm is not None:
             gradients, _ = tf.clip_by_global_norm(gradients, self._options.global_clipnorm)
         self.optimizer.apply(gradients, self.model.trainable_variables)
-
-
-def _every(inputs: Any, first: int, stride: int) -> Any:
-    return tf.nest.map_structure(lambda tensor_B: tensor_B[first::stride], inputs)
 
 
 def _watch(gradients: list[tf.Tensor]) -> tf.Tensor:

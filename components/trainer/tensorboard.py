@@ -61,7 +61,7 @@ class TensorBoardLog:
     def on_epoch(self, record: loop.EpochRecord) -> None:
         """Writes the epoch's metrics, and norm and histogram of each weight."""
         summaries = [
-            scalars.scalar_pb(f"epoch/{name}", value) for name, value in record.metrics().items()
+            scalars.scalar_pb(f"epoch/{name}", value) for name, value in record.metrics.items()
         ]
         for variable in self._step.model.trainable_variables:
             values = keras.ops.convert_to_numpy(variable)

@@ -11,7 +11,7 @@ IMPORTS = "imports"
 _IMPORTS_TITLE = "Start TensorFlow"
 
 # The metrics of an epoch that have a place on the line.
-_SHOWN_METRICS = ("loss", "accuracy", "val_loss", "val_accuracy")
+_SHOWN_METRICS = ("loss", "accuracy", "mae", "val_loss", "val_accuracy", "val_mae")
 
 Status = Literal["running", "done", "cached", "refused", "failed", "stopped"]
 

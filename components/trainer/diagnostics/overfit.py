@@ -17,13 +17,13 @@ class OverfitResult:
     Attributes:
         losses: Mean loss over each stretch of steps.
         num_steps: Steps taken.
-        accuracy: Accuracy on the batch at the end.
+        metrics: `loss` and `accuracy`, or `loss`, `mae` and `rmse`, on the batch at the end.
         target_loss: What was asked for.
     """
 
     losses: list[float]
     num_steps: int
-    accuracy: float
+    metrics: dict[str, float]
     target_loss: float
 
     @property
@@ -33,13 +33,13 @@ class OverfitResult:
 
     def sentence(self) -> str:
         """Says what came of it and what to look at."""
-        reached = f"loss {self.losses[-1]:.4f}, accuracy {self.accuracy:.1%}"
+        reached = ", ".join(f"{name} {value:.4f}" for name, value in self.metrics.items())
         if self.has_passed:
             return f"The network learned one batch by heart in {self.num_steps} steps ({reached})."
         return (
             f"The network did not learn one batch by heart in {self.num_steps} steps ({reached}; "
-            f"wanted: loss <= {self.target_loss}). Look for labels that do not belong to their "
-            "images, a learning rate that is too low or too high (`kerasline lr-find`), or a "
+            f"wanted: loss <= {self.target_loss}). Look for answers that do not belong to their "
+            "inputs, a learning rate that is too low or too high (`kerasline lr-find`), or a "
             "network that is too small."
         )
 
@@ -65,12 +65,10 @@ def overfit(
     bench = setup.make_bench(dataclasses.replace(request, training=training, input=augmentless))
     batches = iter(bench.dataset.take(1).cache().repeat())
     losses: list[float] = []
-    means = {"accuracy": 0.0}
+    means: dict[str, float] = {}
     num_steps = 0
     while num_steps < max_steps and not (losses and losses[-1] <= target_loss):
         means = metrics.means(bench.built.step.run(batches, _STEPS_PER_REPORT).totals)
         losses.append(means["loss"])
         num_steps += _STEPS_PER_REPORT
-    return OverfitResult(
-        losses=losses, num_steps=num_steps, accuracy=means["accuracy"], target_loss=target_loss
-    )
+    return OverfitResult(losses=losses, num_steps=num_steps, metrics=means, target_loss=target_loss)

@@ -9,8 +9,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from components.trainer import batches
+from components.trainer import batches, metrics
 from components.trainer import request as train_request
+from components.trainer import step as train_step
 from components.trainer.diagnostics import estimate, setup
 
 _MEASURED_SECS = 1.0
@@ -68,17 +69,18 @@ def profile(request: train_request.TrainRequest) -> Profile:
     bench = setup.make_bench(request)
     step = bench.built.step
     model, loss_function = step.model, bench.built.plain_loss
+    output_name = metrics.measure_of(model).output_name
     batch = next(bench.batches())
 
     @tf.function
-    def forward(inputs: Any, labels_B: tf.Tensor) -> tf.Tensor:
-        logits_BK = model(inputs, training=True)["logits"]
-        return tf.reduce_mean(loss_function(logits_BK, labels_B))
+    def forward(inputs: train_step.Inputs, answers: tf.Tensor) -> tf.Tensor:
+        outputs = model(inputs, training=True)[output_name]
+        return tf.reduce_mean(loss_function(outputs, answers))
 
     @tf.function
-    def backward(inputs: Any, labels_B: tf.Tensor) -> list[tf.Tensor]:
+    def backward(inputs: train_step.Inputs, answers: tf.Tensor) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
-            loss = forward(inputs, labels_B)
+            loss = forward(inputs, answers)
         gradients = tape.gradient(loss, [v.value for v in model.trainable_variables])
         # One number is enough to make all of them be computed.
         return [tf.reduce_sum(gradient) for gradient in gradients]

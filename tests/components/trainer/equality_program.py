@@ -27,12 +27,13 @@ from components.trainer import (
     step,
     strategy,
 )
-from models.blocks import residual
+from models.blocks import heads, residual
 
 NUM_STEPS = 20
 BATCH_SIZE = 32
 NUM_CLASSES = 5
 SEED = 11
+TARGETS = heads.Numbers(num_numbers=3, mean=50.0, deviation=7.0)
 
 _ADAMW = {"name": "adamw", "learning_rate": 3e-3, "weight_decay": 0.05, "global_clipnorm": 0.05}
 _SGD = {"name": "sgd", "learning_rate": 0.05, "weight_decay": 0.0, "global_clipnorm": 0.0}
@@ -49,6 +50,7 @@ CASES = {
     "label_smoothing": {"optimizer": _SGD, "label_smoothing": 0.2},
     "weights": {"optimizer": _SGD, "weighted": True},
     "schedule_loop": {"optimizer": _ADAMW, "steps_per_execution": 8, "schedule": "one_cycle"},
+    "numbers": {"optimizer": _ADAMW, "numbers": True, "weighted": True, "accumulation_steps": 2},
     "mixed_float16": {"optimizer": _ADAMW, "precision": "mixed_float16"},
     # An example that only the last replica sees overflows.
     "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
@@ -57,7 +59,7 @@ CASES = {
 SHORT_CASES = ("adamw_decay_clip", "batch_norm_accumulation", "ema", "float16_overflow")
 
 
-def batches(*, weighted, bad_example=None):
+def batches(*, weighted, bad_example=None, numbers=False):
     """The same batches in the same order for any number of replicas."""
     generator = np.random.default_rng(5)
     size = NUM_STEPS * BATCH_SIZE
@@ -66,13 +68,16 @@ def batches(*, weighted, bad_example=None):
     images_NHWC[:, 0, 0, 0] += 60.0 * labels_N
     if bad_example is not None:
         images_NHWC[bad_example] = np.inf
-    arrays = (images_NHWC, labels_N)
+    answers_N = labels_N
+    if numbers:
+        answers_N = generator.normal(TARGETS.mean, TARGETS.deviation, (size, 3)).astype("float32")
+    arrays = (images_NHWC, answers_N)
     if weighted:
         arrays += (generator.uniform(0, 2, size).astype("float32"),)
     return tf.data.Dataset.from_tensor_slices(arrays).batch(BATCH_SIZE, drop_remainder=True)
 
 
-def build_model(*, norm):
+def build_model(*, norm, numbers):
     """A small network of convolution, optional normalisation and two dense layers."""
     inputs = keras.Input((4, 4, 2), name="image")
     x = keras.layers.Rescaling(1 / 255)(inputs)
@@ -82,18 +87,22 @@ def build_model(*, norm):
     # Smooth, because a ReLU whose input is a rounding error from 0 has no one gradient.
     x = keras.layers.Flatten()(keras.layers.Activation("gelu")(x))
     x = keras.layers.Dense(8, activation="tanh")(x)
-    return keras.Model(inputs, {"logits": keras.layers.Dense(NUM_CLASSES, dtype="float32")(x)})
+    head = TARGETS if numbers else heads.Classes(num_classes=NUM_CLASSES)
+    return heads.finish("small", inputs, x, head=head, dropout_rate=0.0)
 
 
 def train(case, distribution):
     """Trains one case for twenty steps and returns what must not depend on the replica count."""
     keras.utils.set_random_seed(SEED)
     settings = config.OptimizerConfig(**case["optimizer"])
+    numbers = case.get("numbers", False)
     loss_function = functools.partial(
         losses.sparse_cross_entropy, label_smoothing=case.get("label_smoothing", 0.0)
     )
+    if numbers:
+        loss_function = losses.of_numbers("huber", deviation=TARGETS.deviation)
     with distribution.scope(), precision.policy_scope(case.get("precision", "float32")):
-        model = build_model(norm=case.get("norm", False))
+        model = build_model(norm=case.get("norm", False), numbers=numbers)
         rate = schedule.make_schedule(
             config.ScheduleConfig(name=case.get("schedule", "cosine"), warmup_share=0.2),
             peak=settings.learning_rate,
@@ -116,7 +125,9 @@ def train(case, distribution):
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = batches(
-        weighted=case.get("weighted", False), bad_example=case.get("bad_example")
+        weighted=case.get("weighted", False),
+        bad_example=case.get("bad_example"),
+        numbers=numbers,
     ).with_options(options)
     iterator = iter(distribution.experimental_distribute_dataset(dataset))
     in_one_call = case.get("steps_per_execution", 4)
@@ -126,8 +137,9 @@ def train(case, distribution):
         train_step.average.copy_to_model(distribution)
     evaluate = evaluation.make_evaluate(model, loss_function, strategy=distribution)
     # Seven batches of 30 examples, of which the last is mostly padding.
-    weighted = batches(weighted=True).unbatch().take(182)
-    padded = weighted.padded_batch(32, padded_shapes=((4, 4, 2), (), ())).with_options(options)
+    weighted = batches(weighted=True, numbers=numbers).unbatch().take(182)
+    shapes = ((4, 4, 2), (3,) if numbers else (), ())
+    padded = weighted.padded_batch(32, padded_shapes=shapes).with_options(options)
     measured = evaluate(distribution.experimental_distribute_dataset(padded))
     result = {f"weight{i}": value for i, value in enumerate(model.get_weights())}
     result.update({f"total_{name}": np.float64(value) for name, value in report.totals.items()})

@@ -65,3 +65,45 @@ def test_rate_grows_linearly_with_the_batch():
 
 def test_rate_without_the_rule_ignores_the_batch():
     assert config.OptimizerConfig(learning_rate=0.1).peak_rate(8192) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("values", "predicts_numbers", "message"),
+    [
+        ({"loss": "mse"}, False, "one of cross_entropy in a recipe that predicts classes.*mse"),
+        ({"loss": "cross_entropy"}, True, "one of mse, mae, huber .* numbers. Received: cross"),
+        ({"label_smoothing": 0.1}, True, "classes alone.*label_smoothing=0.1, class_weights=None"),
+        (
+            {"checkpoints": {"metric": "val_accuracy"}},
+            True,
+            "checkpoints.metric` must be one of val_loss, val_mae, val_rmse.*: val_accuracy",
+        ),
+        (
+            {"early_stopping": {"metric": "val_mae", "patience_epochs": 2}},
+            False,
+            "early_stopping.metric` must be one of val_loss, val_accuracy",
+        ),
+        (
+            {
+                "schedule": {
+                    "name": "reduce_on_plateau",
+                    "plateau": {"metric": "val_rmse", "patience_epochs": 2},
+                }
+            },
+            False,
+            "schedule.plateau.metric` must be one of",
+        ),
+    ],
+)
+def test_settings_of_the_other_kind_of_answers_are_refused(values, predicts_numbers, message):
+    with pytest.raises(ValueError, match=message):
+        _training(**values).check_answers(predicts_numbers=predicts_numbers)
+
+
+def test_unset_loss_and_metric_are_those_of_the_answers():
+    training = _training()
+    assert training.number_loss() == "huber"
+    assert training.best_by(predicts_numbers=True) == "val_mae"
+    assert training.best_by(predicts_numbers=False) == "val_accuracy"
+    training.check_answers(predicts_numbers=True)
+    training.check_answers(predicts_numbers=False)

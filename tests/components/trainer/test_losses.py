@@ -53,5 +53,30 @@ def test_soft_smoothing_equals_keras_smoothing():
 def test_mixed_example_counts_as_correct_with_its_largest_class():
     shares_BK = tf.constant([[0.6, 0.4], [0.3, 0.7]])
     logits_BK = tf.constant([[0.1, 0.0], [0.1, 0.0]])
-    totals = metrics.batch_totals(logits_BK, shares_BK, tf.zeros(2), tf.ones(2))
+    totals = metrics.ClassMeasure().batch_totals(logits_BK, shares_BK, tf.zeros(2), tf.ones(2))
     assert float(totals["correct"]) == 1.0
+
+
+_TARGETS_BN = np.random.default_rng(2).normal(50, 10, (5, 3)).astype("float32")
+_PREDICTIONS_BN = np.random.default_rng(3).normal(50, 20, (5, 3)).astype("float32")
+
+
+@pytest.mark.parametrize(
+    ("name", "keras_loss"),
+    [
+        ("mse", keras.losses.mean_squared_error),
+        ("mae", keras.losses.mean_absolute_error),
+        ("huber", keras.losses.huber),
+    ],
+)
+def test_losses_of_numbers_equal_keras_ones_on_standardised_targets(name, keras_loss):
+    actual_B = losses.of_numbers(name, deviation=8.0)(_PREDICTIONS_BN, _TARGETS_BN)
+    expected_B = keras_loss(_TARGETS_BN / 8.0, _PREDICTIONS_BN / 8.0)
+    np.testing.assert_allclose(actual_B, expected_B, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mse", "mae", "huber"])
+def test_unit_of_the_target_does_not_change_the_loss(name):
+    pounds_B = losses.of_numbers(name, deviation=8.0)(_PREDICTIONS_BN, _TARGETS_BN)
+    pence_B = losses.of_numbers(name, deviation=800.0)(_PREDICTIONS_BN * 100, _TARGETS_BN * 100)
+    np.testing.assert_allclose(pounds_B, pence_B, rtol=1e-5)

@@ -37,3 +37,9 @@ def test_state_survives_a_resume_at_any_epoch(cut):
     second.load(json.loads(json.dumps(first.to_dict())))
     factors += [second.factor({"val_loss": loss}) for loss in losses[cut:]]
     assert factors == expected == [1.0, 1.0, 0.1, 1.0, 1.0, 0.1]
+
+
+def test_errors_improve_downwards():
+    assert monitors.score_of("val_mae", {"val_mae": 2.0}) < monitors.score_of(
+        "val_mae", {"val_mae": 1.0}
+    )
