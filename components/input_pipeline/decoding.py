@@ -1,6 +1,6 @@
 """Serialised tf.Examples to what a model reads and what it should answer.
 
-Axes: B batch.
+Axes: B batch, N numbers.
 """
 
 import tensorflow as tf
@@ -26,12 +26,11 @@ class Decoder:
     def __init__(self, data: DataConfig, fitted: AnyFitted | None = None):
         self._data = data
         self._preprocess = apply.make_apply(data, fitted)
-        self._answer = TARGET_FEATURE if data.label is None else LABEL_FEATURE
-        dtype = tf.float32 if data.label is None else tf.int64
-        self._features = {
-            **raw.example_features(data),
-            self._answer: tf.io.FixedLenFeature((), dtype),
-        }
+        self._answer, answer_feature = LABEL_FEATURE, tf.io.FixedLenFeature((), tf.int64)
+        if data.predicts_numbers:
+            self._answer = TARGET_FEATURE
+            answer_feature = tf.io.FixedLenFeature((data.num_numbers,), tf.float32)
+        self._features = {**raw.example_features(data), self._answer: answer_feature}
 
     @property
     def inputs(self) -> inputs.InputSpec:
@@ -45,8 +44,8 @@ class Decoder:
             serialized_B: Strings (B,).
 
         Returns:
-            The model's inputs, one tensor or several by name, and int64 labels or float32 targets
-            (B,).
+            The model's inputs, one tensor or several by name, and int64 labels (B,) or float32
+            targets (B, N).
         """
         parsed = tf.io.parse_example(serialized_B, self._features)
         values = raw.raw_values(parsed, self._data)

@@ -4,18 +4,26 @@ import tensorflow as tf
 
 from components.input_pipeline import chain, decoding
 from components.trainer import request as train_request
-from components.trainer import run_length
+from components.trainer import run_length, targets
 from models.blocks import heads
 
 
 def num_classes(request: train_request.TrainRequest) -> int:
-    """Returns the number of classes, >= 2."""
+    """Returns the number of classes, >= 2; 0 if numbers are predicted."""
     return len(request.data.class_names)
 
 
 def head(request: train_request.TrainRequest) -> heads.Head:
-    """Returns what the model ends with."""
-    return heads.Classes(num_classes=num_classes(request))
+    """Returns what the model ends with; for numbers it reads the targets of the train split.
+
+    Raises:
+        ValueError: If a target is not finite, or all are the same.
+    """
+    if not request.data.predicts_numbers:
+        return heads.Classes(num_classes=num_classes(request))
+    num_numbers = request.data.num_numbers
+    scale = targets.measure(request.train_files, num_numbers=num_numbers)
+    return heads.Numbers(num_numbers=num_numbers, mean=scale.mean, deviation=scale.deviation)
 
 
 def decoder(request: train_request.TrainRequest) -> decoding.Decoder:
@@ -54,7 +62,7 @@ def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> t
         decode=decoder(request),
         input_config=request.input,
         global_batch_size=request.training.global_batch_size,
-        num_classes=num_classes(request),
+        num_classes=num_classes(request) or None,
         seed=request.seed,
         start_step=start_step,
     )

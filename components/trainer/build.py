@@ -99,8 +99,8 @@ def build(
         peak=training.optimizer.peak_rate(training.global_batch_size),
         total_steps=steps_per_epoch * training.num_epochs,
     )
-    plain_loss = functools.partial(losses.cross_entropy, label_smoothing=training.label_smoothing)
-    loss: train_step.LossFunction = plain_loss
+    plain_loss = _loss(training, head)
+    loss = plain_loss
     if training.class_weights is not None:
         loss = losses.with_class_weights(plain_loss, training.class_weights)
     is_float16 = keras.config.dtype_policy().name == "mixed_float16"
@@ -119,6 +119,12 @@ def build(
         scale=loss_scale.DynamicLossScale() if is_float16 else None,
     )
     return Built(step=built_step, rate=rate, plain_loss=plain_loss, plateau=_plateau(training))
+
+
+def _loss(training: config.TrainingConfig, head: heads.Head) -> train_step.LossFunction:
+    if isinstance(head, heads.Numbers):
+        return losses.of_numbers(training.number_loss(), deviation=head.deviation)
+    return functools.partial(losses.cross_entropy, label_smoothing=training.label_smoothing)
 
 
 def freeze(model: keras.Model, prefixes: tuple[str, ...]) -> None:

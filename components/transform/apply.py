@@ -3,7 +3,8 @@
 The one piece of code that training, evaluation and the exported model share: what a model learned
 from is what it is asked with, bit for bit.
 
-Axes: B batch, T tokens, N columns of numbers, M columns of categories.
+Axes: B batch, T tokens or steps of the past, C channels, N columns of numbers, M columns of
+categories.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,13 @@ from typing import Protocol, TypeAlias
 import tensorflow as tf
 
 from components.ingest.config import DataConfig
-from components.ingest.features.config import IMAGE_FEATURE, TEXT_FEATURE, ImageFeature
+from components.ingest.features.config import (
+    HISTORY_FEATURE,
+    IMAGE_FEATURE,
+    TEXT_FEATURE,
+    ImageFeature,
+    SeriesFeature,
+)
 from components.transform import raw, words
 from components.transform.fitted import AnyFitted, FittedTable, FittedText
 from models import inputs
@@ -31,7 +38,7 @@ class Apply(Protocol):
         """What it returns."""
 
     def __call__(self, values: raw.RawValues) -> Inputs:
-        """Turns raw values, each (B,), into model inputs."""
+        """Turns raw values, as `raw.raw_specs` describes them, into model inputs."""
 
 
 def make_apply(data: DataConfig, fitted: AnyFitted | None) -> Apply:
@@ -47,6 +54,8 @@ def make_apply(data: DataConfig, fitted: AnyFitted | None) -> Apply:
     match data.input, fitted:
         case ImageFeature() as image, None:
             return ApplyImage(image)
+        case SeriesFeature() as series, None:
+            return ApplySeries(series)
         case _, FittedText() if data.text is not None:
             return ApplyText(fitted, max_tokens=data.text.max_tokens)
         case _, FittedTable() if data.table is not None:
@@ -73,6 +82,19 @@ class ApplyImage:
             width_px=self.inputs.width_px,
             channels=self.inputs.channels,
         )
+
+
+class ApplySeries:
+    """The past of a series as it is: models of series standardise each window themselves."""
+
+    def __init__(self, series: SeriesFeature):
+        self.inputs = inputs.SeriesInput(
+            history_steps=series.history_steps, num_channels=series.num_channels
+        )
+
+    def __call__(self, values: raw.RawValues) -> tf.Tensor:
+        """Returns `history`, float32 (B, T, C)."""
+        return values[HISTORY_FEATURE]
 
 
 class ApplyText(tf.Module):

@@ -1,6 +1,6 @@
 """The raw values of an input: as ingested examples hold them, and as clients send them.
 
-Axes: B batch.
+Axes: B batch, T steps of the past, C channels.
 """
 
 import math
@@ -10,7 +10,12 @@ from typing import Any
 import tensorflow as tf
 
 from components.ingest.config import DataConfig
-from components.ingest.features.config import IMAGE_FEATURE, TEXT_FEATURE, TableFeature
+from components.ingest.features.config import (
+    HISTORY_FEATURE,
+    IMAGE_FEATURE,
+    TEXT_FEATURE,
+    TableFeature,
+)
 
 RawValues = dict[str, tf.Tensor]
 
@@ -19,15 +24,21 @@ def raw_specs(data: DataConfig) -> dict[str, tf.TensorSpec]:
     """Returns the name, dtype and shape of each raw value of the recipe's input.
 
     An image or a text is a string (B,). Each column of a table is its own value: a number is
-    float32 (B,), NaN where missing, and a category is a string (B,), empty where missing.
+    float32 (B,), NaN where missing, and a category is a string (B,), empty where missing. The past
+    of a series is float32 (B, T, C), the value first and its covariates after it.
     """
-    return {name: tf.TensorSpec((None,), dtype, name=name) for name, dtype in _dtypes(data).items()}
+    shape = _shape(data)
+    return {
+        name: tf.TensorSpec((None, *shape), dtype, name=name)
+        for name, dtype in _dtypes(data).items()
+    }
 
 
 def example_features(data: DataConfig) -> dict[str, Any]:
     """Returns how `tf.io.parse_example` finds the raw values in an ingested example."""
     if data.table is None:
-        return {name: tf.io.FixedLenFeature((), dtype) for name, dtype in _dtypes(data).items()}
+        shape = _shape(data)
+        return {name: tf.io.FixedLenFeature(shape, dtype) for name, dtype in _dtypes(data).items()}
     # Ragged, because a missing value may be an empty list, which a fixed length refuses.
     return {
         name: tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
@@ -36,7 +47,7 @@ def example_features(data: DataConfig) -> dict[str, Any]:
 
 
 def raw_values(parsed: Mapping[str, Any], data: DataConfig) -> RawValues:
-    """Turns what was parsed by `example_features` into dense values (B,)."""
+    """Turns what was parsed by `example_features` into dense values, as `raw_specs` says."""
     if data.table is None:
         return {name: parsed[name] for name in _dtypes(data)}
     return {name: _dense(parsed[name]) for name in _dtypes(data)}
@@ -50,7 +61,13 @@ def _dense(values: tf.RaggedTensor) -> tf.Tensor:
 def _dtypes(data: DataConfig) -> dict[str, tf.DType]:
     if data.table is not None:
         return _column_dtypes(data.table)
+    if data.series is not None:
+        return {HISTORY_FEATURE: tf.float32}
     return {IMAGE_FEATURE if data.image else TEXT_FEATURE: tf.string}
+
+
+def _shape(data: DataConfig) -> tuple[int, ...]:
+    return (data.series.history_steps, data.series.num_channels) if data.series else ()
 
 
 def _column_dtypes(table: TableFeature) -> dict[str, tf.DType]:

@@ -125,6 +125,11 @@ class SeriesFeature(StrictConfig):
     # Steps from the beginning of one window to that of the next.
     stride_steps: PositiveInt = 1
 
+    @property
+    def num_channels(self) -> int:
+        """How many numbers each step of the past has: the value and its covariates."""
+        return 1 + len(self.covariates)
+
     @pydantic.model_validator(mode="after")
     def _history_holds_a_period(self) -> Self:
         if self.period_steps > self.history_steps:
