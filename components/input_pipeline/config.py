@@ -1,12 +1,19 @@
 """InputConfig: augmentation, shuffling and caching of the tf.data chains."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import pydantic
 
 from models.base_config import StrictConfig
 
 Fraction = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
+
+
+class RandAugmentConfig(StrictConfig):
+    """RandAugment, https://arxiv.org/abs/1909.13719: its N and M."""
+
+    num_operations: Annotated[int, pydantic.Field(gt=0)] = 2
+    magnitude: Annotated[float, pydantic.Field(ge=0.0, le=30.0)] = 9.0
 
 
 class AugmentConfig(StrictConfig):
@@ -24,9 +31,33 @@ class AugmentConfig(StrictConfig):
     saturation: Fraction = 0.0
     # Probability that a rectangle of the image is replaced by noise.
     erasing_probability: Annotated[float, pydantic.Field(ge=0.0, le=1.0)] = 0.0
+    # Operations in turn, drawn for each image; or those of a policy that AutoAugment found on a
+    # dataset (https://arxiv.org/abs/1805.09501).
+    rand_augment: RandAugmentConfig | None = None
+    auto_augment: Literal["cifar10", "imagenet"] | None = None
     # Examples are mixed with others of their batch, by weights from Beta(alpha, alpha); 0 is off.
     mixup_alpha: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
     cutmix_alpha: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+
+    @pydantic.model_validator(mode="after")
+    def _has_one_policy(self) -> Self:
+        if self.rand_augment is not None and self.auto_augment is not None:
+            raise ValueError(
+                "`rand_augment` takes the place of `auto_augment`. Received both: "
+                f"auto_augment={self.auto_augment!r}. Remove one."
+            )
+        return self
+
+    @property
+    def moves_pixels(self) -> bool:
+        """Whether flips, translation, rotation or crops are on."""
+        return bool(
+            self.horizontal_flip
+            or self.vertical_flip
+            or self.max_translation_px
+            or self.max_rotation_degrees
+            or self.min_crop_area < 1.0
+        )
 
     @property
     def is_mixed(self) -> bool:

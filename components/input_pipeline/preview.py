@@ -3,6 +3,9 @@
 Legend: B batch, H height, W width, C channels.
 """
 
+import json
+from typing import Any
+
 import numpy as np
 import PIL.Image
 import PIL.ImageDraw
@@ -22,12 +25,12 @@ def settings_in_use(config: AugmentConfig) -> dict[str, AugmentConfig]:
     >>> list(settings_in_use(AugmentConfig(horizontal_flip=True, brightness=0.1)))
     ['horizontal_flip = true', 'brightness = 0.1']
     """
-    default = AugmentConfig()
+    default = AugmentConfig().to_dict()
     changed = {
-        name: value for name, value in dict(config).items() if value != getattr(default, name)
+        name: value for name, value in config.to_dict().items() if value != default.get(name)
     }
     return {
-        f"{name} = {str(value).lower()}": AugmentConfig.from_dict({name: value})
+        f"{name} = {_toml(value)}": AugmentConfig.from_dict({name: value})
         for name, value in changed.items()
     }
 
@@ -61,6 +64,13 @@ def draw_sheet(images_BHWC: np.ndarray, config: AugmentConfig, *, seed: int) -> 
             place = (_GAP_PX + column * (_TILE_PX + _GAP_PX), number * row_px + _TITLE_PX)
             sheet.paste(_tile(image), place)
     return sheet
+
+
+def _toml(value: Any) -> str:
+    """Writes a setting's value as a recipe does, as far as the settings here need it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} = {_toml(inner)}" for name, inner in value.items()) + "}"
+    return json.dumps(value)
 
 
 def _tile(image_HWC: np.ndarray) -> PIL.Image.Image:

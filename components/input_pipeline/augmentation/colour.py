@@ -15,12 +15,12 @@ def jitter(images_BHWC: tf.Tensor, config: AugmentConfig, *, seed_2: tf.Tensor) 
     the image's mean, by a factor in [1 - c, 1 + c]; brightness adds up to 255 * b either way.
 
     Args:
-        images_BHWC: uint8 images; saturation leaves grey ones, C = 1, as they are.
+        images_BHWC: Images in [0, 255]; saturation leaves grey ones, C = 1, as they are.
         config: Its `brightness`, `contrast` and `saturation` are used.
         seed_2: int64 tensor of shape (2,).
 
     Returns:
-        uint8 images of the same shape, rounded and cut off at 0 and 255.
+        float32 images of the same shape, not cut off at 0 and 255.
     """
     seeds = tf.unstack(tf.random.split(seed_2, 3), num=3)
     batch = tf.shape(images_BHWC)[0]
@@ -35,5 +35,4 @@ def jitter(images_BHWC: tf.Tensor, config: AugmentConfig, *, seed_2: tf.Tensor) 
     # Both in one pass over the pixels.
     mean = tf.reduce_mean(images, axis=(1, 2, 3), keepdims=True)
     factor = 1 + draw(config.contrast, seeds[1])
-    images = images * factor + (mean * (1 - factor) + 255.0 * draw(config.brightness, seeds[2]))
-    return tf.saturate_cast(tf.round(images), tf.uint8)
+    return images * factor + (mean * (1 - factor) + 255.0 * draw(config.brightness, seeds[2]))

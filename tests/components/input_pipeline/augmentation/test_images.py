@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from components.input_pipeline.augmentation import geometry
 from components.input_pipeline.augmentation import images as image_augmentation
 from components.input_pipeline.config import AugmentConfig
 
@@ -16,13 +17,14 @@ EVERYTHING = {
     "contrast": 0.2,
     "saturation": 0.2,
     "erasing_probability": 0.5,
+    "rand_augment": {"num_operations": 3, "magnitude": 15.0},
 }
 
 
 def run(images=IMAGES_BHWC, step=0, **config):
     seed_2 = tf.constant([1, step], tf.int64)
     return image_augmentation.augment_images(
-        tf.constant(images), AugmentConfig(**config), seed_2=seed_2
+        tf.constant(images), AugmentConfig.from_dict(config), seed_2=seed_2
     ).numpy()
 
 
@@ -182,3 +184,26 @@ def test_type_and_shape_are_kept(channels):
 def test_settings_that_make_no_sense_are_refused(config):
     with pytest.raises(ValueError, match=next(iter(config))):
         AugmentConfig.from_dict(config)
+
+
+@pytest.mark.parametrize("flips", [{}, {"horizontal_flip": True, "vertical_flip": True}])
+def test_few_images_are_cropped_as_many_are(flips):
+    """One by one and all at once are two kernels; the maps are the same."""
+    images = IMAGES_BHWC[:8]
+    config = AugmentConfig(min_crop_area=0.2, **flips)
+    transforms_B8 = geometry.draw_transforms(
+        tf.constant(images.shape), config, seed_2=tf.constant([3, 1], tf.int64)
+    )
+    singly = geometry.apply(tf.constant(images), transforms_B8, config)
+    twice = tf.concat([images, images], 0)
+    at_once = geometry.apply(twice, tf.concat([transforms_B8] * 2, 0), config)
+    np.testing.assert_allclose(singly, at_once[:8], atol=0.01)
+    whole = tf.raw_ops.ImageProjectiveTransformV3(
+        images=tf.cast(images, tf.float32),
+        transforms=transforms_B8,
+        output_shape=images.shape[1:3],
+        fill_value=0.0,
+        interpolation="BILINEAR",
+        fill_mode="NEAREST",
+    )
+    np.testing.assert_allclose(singly, whole, atol=0.01)
