@@ -1,90 +1,157 @@
 """Exact copies: within the training split, across splits, and under different labels.
 
-Legend: N rows.
+Legend: R rows, P pairs.
 """
+
+import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
+from components.data_guard import partition
 from components.data_guard.config import DataGuardConfig
-from components.data_guard.dataset import Table
-from components.data_guard.findings import Finding
+from components.data_guard.dataset import Dataset
+from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding
 
-_MAX_EXAMPLES = 3
+_RECORD = np.dtype([("key", "<u8"), ("row", "<i8"), ("label", "<i4")])
+_DEVIATIONS = 3.0
+# In these, rows repeat by nature: a few names and round numbers, a machine that stands still.
+REPEATING = frozenset({"table", "series"})
 
 
-def find_exact_duplicates(table: Table, config: DataGuardConfig) -> list[Finding]:
+@dataclasses.dataclass(frozen=True)
+class Copies:
+    """Rows with an equal in the dataset, each with the first of its equals."""
+
+    repeats_P2: np.ndarray  # (row, first equal row), int64, for every row but the first of equals.
+    conflicts_P2: np.ndarray  # (row, equal row before it with another label), int64.
+
+
+def find_copies(dataset: Dataset) -> Copies:
+    """Finds the rows that have equals."""
+    repeats, conflicts = [np.empty((0, 2), np.int64)], [np.empty((0, 2), np.int64)]
+    num_bytes = dataset.num_rows * _RECORD.itemsize
+    for records in partition.partition(_records(dataset), num_bytes=num_bytes):
+        order, starts = partition.runs(records["key"])
+        rows, labels = records["row"][order], records["label"][order]
+        is_repeat = starts < np.arange(len(rows))
+        repeats.append(np.stack([rows, rows[starts]], 1)[is_repeat])
+        differs = np.flatnonzero(is_repeat[1:] & (labels[1:] != labels[:-1]))
+        conflicts.append(np.stack([rows[differs + 1], rows[differs]], 1))
+    return Copies(_sorted(np.concatenate(repeats)), _sorted(np.concatenate(conflicts)))
+
+
+def _records(dataset: Dataset) -> Iterator[np.ndarray]:
+    has_label = dataset.layout.answer_name == "label"
+    for chunk in dataset.chunks():
+        records = np.zeros(len(chunk.rows_R), _RECORD)
+        records["key"], records["row"] = chunk.rows_R["content"], chunk.numbers
+        if has_label:
+            records["label"] = chunk.rows_R["label"]
+        yield records
+
+
+def _sorted(pairs_P2: np.ndarray) -> np.ndarray:
+    return pairs_P2[np.lexsort((pairs_P2[:, 1], pairs_P2[:, 0]))]
+
+
+def find_exact_duplicates(
+    dataset: Dataset, config: DataGuardConfig, copies: Copies
+) -> list[Finding]:
     """Finds rows of the training split that are copies of another one there."""
     del config  # A copy within training costs time, but makes no number lie.
-    rows = np.flatnonzero(table.rows_of("train"))
-    _, first, counts = np.unique(table.contents_N[rows], return_index=True, return_counts=True)
-    num_copies = len(rows) - len(first)
-    if not num_copies:
+    within_P2 = copies.repeats_P2[copies.repeats_P2[:, 0] < dataset.num_train()]
+    if not len(within_P2):
         return []
-    groups = [_copies(table, rows[index], "train") for index in first[counts > 1][:_MAX_EXAMPLES]]
     return [
         Finding(
             name="exact_duplicates",
-            amount=num_copies / len(rows),
-            limit=1.0,
-            sentence=f"{num_copies} training images are copies of another one.",
-            examples=tuple(tuple(table.key(row) for row in group[:2]) for group in groups),
+            amount=len(within_P2) / dataset.num_train(),
+            limit=NEVER,
+            sentence=f"{len(within_P2)} training {dataset.things} are copies of another one.",
+            examples=examples(dataset, within_P2),
             cure="Remove the copies, unless their number is meant to weigh.",
         )
     ]
 
 
-def find_exact_leaks(table: Table, config: DataGuardConfig) -> list[Finding]:
-    """Finds rows of validation and test whose image is in the training split too."""
-    in_train = table.rows_of("train")
-    is_leak = ~in_train & np.isin(table.contents_N, table.contents_N[in_train])
-    leaks = np.flatnonzero(is_leak)
-    if not len(leaks):
+def find_exact_leaks(dataset: Dataset, config: DataGuardConfig, copies: Copies) -> list[Finding]:
+    """Finds rows of validation and test that are in an earlier split too."""
+    across_P2 = _across(dataset, copies.repeats_P2)
+    if not len(across_P2):
         return []
+    within_P2 = copies.repeats_P2[copies.repeats_P2[:, 0] < dataset.num_train()]
     return [
         Finding(
             name="exact_leaks",
-            amount=len(leaks) / max(1, int((~in_train).sum())),
+            amount=leak_share(dataset, across_P2, within_P2),
             limit=config.max_exact_leak_share,
-            sentence=f"{len(leaks)} images of validation and test are in the training split too.",
-            examples=tuple(
-                (table.key(row), table.key(_copies(table, row, "train")[0]))
-                for row in leaks[:_MAX_EXAMPLES]
-            ),
+            sentence=f"{len(across_P2)} {dataset.things} of validation and test are in an earlier "
+            "split too.",
+            examples=examples(dataset, across_P2),
             cure="Remove them from one split: accuracy on them counts what was learned by heart.",
         )
     ]
 
 
-def _copies(table: Table, row: int, split: str) -> np.ndarray:
-    return np.flatnonzero((table.contents_N == table.contents_N[row]) & table.rows_of(split))
+def leak_share(dataset: Dataset, across_P2: np.ndarray, within_P2: np.ndarray) -> float:
+    """Returns the share of validation's and test's rows that leak.
+
+    Where rows repeat by nature, they do so within training too; then only what is in training
+    counts, and of its share what goes beyond that in training by more than chance.
+
+    Args:
+        dataset: All rows.
+        across_P2: Rows of validation and test, each with its copy in an earlier split.
+        within_P2: Pairs of copies within training.
+    """
+    num_train = dataset.num_train()
+    num_others = max(1, dataset.num_rows - num_train)
+    if dataset.layout.input_name not in REPEATING:
+        return len(np.unique(across_P2[:, 0])) / num_others
+    share = len(np.unique(across_P2[across_P2[:, 1] < num_train, 0])) / num_others
+    usual = len(np.unique(within_P2)) / num_train
+    deviation = (usual * (1 - usual) * (1 / num_others + 1 / num_train)) ** 0.5
+    return max(0.0, share - usual - _DEVIATIONS * deviation)
+
+
+def _across(dataset: Dataset, pairs_P2: np.ndarray) -> np.ndarray:
+    codes_P2 = dataset.split_codes(pairs_P2)
+    return pairs_P2[codes_P2[:, 0] != codes_P2[:, 1]]
 
 
 def find_conflicts(
-    table: Table, config: DataGuardConfig, near_pairs_P2: np.ndarray
+    dataset: Dataset, config: DataGuardConfig, copies: Copies, near_pairs_P2: np.ndarray
 ) -> list[Finding]:
-    """Finds images that occur, exactly or nearly, with different labels."""
-    order = np.argsort(table.contents_N, kind="stable")
-    same = table.contents_N[order][1:] == table.contents_N[order][:-1]
-    pairs_P2 = np.concatenate([np.stack([order[:-1], order[1:]], 1)[same], near_pairs_P2])
-    labels_P2 = table.labels_N[pairs_P2]
-    pairs_P2 = pairs_P2[labels_P2[:, 0] != labels_P2[:, 1]]
+    """Finds rows that occur, exactly or nearly, with different labels."""
+    if dataset.layout.answer_name != "label":
+        return []
+    labels_P2 = dataset.take(near_pairs_P2.ravel())["label"].reshape(-1, 2)
+    near_P2 = near_pairs_P2[labels_P2[:, 0] != labels_P2[:, 1]]
+    pairs_P2 = np.concatenate([copies.conflicts_P2, near_P2])
     if not len(pairs_P2):
         return []
     num_rows = len(np.unique(pairs_P2))
+    repeats = dataset.layout.input_name in REPEATING
     return [
         Finding(
             name="conflicting_labels",
-            amount=num_rows / len(table.labels_N),
-            limit=config.max_conflict_share,
-            sentence=f"{num_rows} images have a copy, or nearly one, with another label.",
+            amount=num_rows / dataset.num_rows,
+            limit=NEVER if repeats else config.max_conflict_share,
+            sentence=f"{num_rows} {dataset.things} have a copy, or nearly one, with another label.",
             examples=tuple(
-                tuple(f"{table.key(row)} ({_label(table, row)})" for row in pair)
-                for pair in pairs_P2[:_MAX_EXAMPLES]
+                tuple(_labelled(dataset, row) for row in pair) for pair in pairs_P2[:MAX_EXAMPLES]
             ),
             cure="Decide which label is right; no model can learn both.",
         )
     ]
 
 
-def _label(table: Table, row: int) -> str:
-    return table.class_names[table.labels_N[row]]
+def _labelled(dataset: Dataset, row: int) -> str:
+    label = dataset.take(np.array([row]))["label"][0]
+    return f"{dataset.key(row)} ({dataset.layout.class_names[label]})"
+
+
+def examples(dataset: Dataset, pairs_P2: np.ndarray) -> tuple[tuple[str, ...], ...]:
+    """Returns the keys of the first pairs."""
+    return tuple(dataset.keys(*pair) for pair in pairs_P2[:MAX_EXAMPLES])

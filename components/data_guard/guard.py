@@ -1,26 +1,33 @@
 """Runs all checks on an ingested dataset and decides whether it may be learned from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from components import gates
-from components.data_guard import distributions, duplicates, near
+from components.data_guard import columns, duplicates, images, labels, leaks, near, texts
 from components.data_guard.config import DataGuardConfig
-from components.data_guard.dataset import load_table
+from components.data_guard.dataset import Dataset
 from components.data_guard.findings import Finding
 
 STEP = "data_guard"
 
-_CHECKS = (
-    duplicates.find_exact_leaks,
-    duplicates.find_exact_duplicates,
-    distributions.find_blank_images,
-    distributions.find_rare_classes,
-    distributions.find_label_shift,
-    distributions.find_pixel_shift,
-    distributions.find_shortcut,
+Check = Callable[[Dataset, DataGuardConfig], list[Finding]]
+
+_CHECKS: tuple[Check, ...] = (
+    leaks.find_group_leaks,
+    leaks.find_time_leaks,
+    leaks.find_ignored_time,
+    labels.find_rare_classes,
+    labels.find_label_shift,
+    labels.find_order_bias,
 )
-_PAIR_CHECKS = (near.find_near_leaks, near.find_near_duplicates, duplicates.find_conflicts)
+_CHECKS_OF_INPUT: dict[str, tuple[Check, ...]] = {
+    "image": (images.find_blank_images, images.find_pixel_shift, images.find_shortcut),
+    "text": (texts.find_text_findings,),
+    "audio": (),
+    "table": (columns.find_column_findings,),
+    "series": (),
+}
 
 
 def find_all(folder: Path, config: DataGuardConfig) -> list[Finding]:
@@ -33,11 +40,20 @@ def find_all(folder: Path, config: DataGuardConfig) -> list[Finding]:
     Returns:
         What was found, first what stops the run.
     """
-    table = load_table(folder)
-    found = [finding for check in _CHECKS for finding in check(table, config)]
-    pairs_P2 = near.find_near_pairs(table)
-    found += [finding for check in _PAIR_CHECKS for finding in check(table, config, pairs_P2)]
-    return sorted(found, key=lambda finding: not finding.stops)
+    dataset = Dataset.open(folder)
+    copies = duplicates.find_copies(dataset)
+    near_pairs_P2 = near.find_near_pairs(dataset, copies)
+    found = [
+        *duplicates.find_exact_leaks(dataset, config, copies),
+        *near.find_near_leaks(dataset, config, near_pairs_P2),
+        *duplicates.find_conflicts(dataset, config, copies, near_pairs_P2),
+        *duplicates.find_exact_duplicates(dataset, config, copies),
+        *near.find_near_duplicates(dataset, config, near_pairs_P2),
+    ]
+    for check in (*_CHECKS, *_CHECKS_OF_INPUT[dataset.layout.input_name]):
+        found += check(dataset, config)
+    severities = ("stop", "warning", "note")
+    return sorted(found, key=lambda finding: severities.index(finding.severity))
 
 
 def check(findings: Sequence[Finding], config: DataGuardConfig) -> None:

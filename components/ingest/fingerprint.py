@@ -173,7 +173,8 @@ def _note_tables(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> No
         found_N["categories"][:, index] = [
             _name_hash(value) if value else MISSING for value in values
         ]
-    # Equal is what the model sees as equal, whatever the row's bytes are.
+    # Equal is what the model sees as equal, whatever the row's bytes are; -0.0 is 0.0.
+    found_N["numbers"] += 0.0
     found_N["content"] = [
         _hash(numbers.tobytes() + categories.tobytes())
         for numbers, categories in zip(found_N["numbers"], found_N["categories"], strict=True)
