@@ -24,6 +24,8 @@ from components.publisher import component as publisher
 from components.report import component as report
 from components.schema import component as schema
 from components.statistics import component as statistics
+from components.transform import component as transform
+from components.transform.config import FITTED_INPUTS
 from components.validation_gate import component as validation_gate
 from pipeline import config
 
@@ -89,6 +91,8 @@ class _Nodes:
 
     def all(self) -> list[base_node.BaseNode]:
         self._add_data_steps()
+        if self._recipe.data.input_name in FITTED_INPUTS:
+            self._add_transform()
         self._add_trainer()
         self._add_evaluation_steps()
         self._add_publishing_steps()
@@ -113,11 +117,7 @@ class _Nodes:
         )
         self._add(
             "schema",
-            schema.CuratedSchema(
-                image=data.image_feature(),
-                label=data.label_feature(),
-                fingerprint=self._fingerprint("schema"),
-            ),
+            schema.CuratedSchema(data=data, fingerprint=self._fingerprint("schema")),
         )
         self._add(
             "statistics",
@@ -155,7 +155,20 @@ class _Nodes:
         )
         self._nodes["data_guard"].add_upstream_node(self._nodes["validation_gate"])
 
+    def _add_transform(self) -> None:
+        self._add(
+            "transform",
+            transform.Transform(
+                examples=self._output("ingest", "examples"),
+                data=self._recipe.data,
+                split="train",
+                fingerprint=self._fingerprint("transform"),
+            ),
+        )
+        self._nodes["transform"].add_upstream_node(self._nodes["data_guard"])
+
     def _add_trainer(self) -> None:
+        is_fitted = "transform" in self._nodes
         recipe = self._recipe.to_dict()
         self._add(
             "trainer",
@@ -163,6 +176,9 @@ class _Nodes:
                 run_fn=RUN_FN,
                 examples=self._output("ingest", "examples"),
                 schema=self._output("schema", "schema"),
+                transform_graph=(
+                    self._output("transform", "transform_graph") if is_fitted else None
+                ),
                 train_args=trainer_pb2.TrainArgs(splits=["train"]),
                 eval_args=trainer_pb2.EvalArgs(splits=["validation"]),
                 custom_config={
@@ -228,8 +244,7 @@ class _Nodes:
             model_check.ModelCheck(
                 examples=self._output("ingest", "examples"),
                 model=self._output("trainer", "model"),
-                image=data.image_feature(),
-                label=data.label_feature(),
+                data=data,
                 split="test",
                 fingerprint=self._fingerprint("model_check"),
             ),

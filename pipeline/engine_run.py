@@ -18,7 +18,7 @@ from pipeline import children, example_image
 from pipeline.config import Recipe, RunConfig
 from pipeline.progress import board as board_module
 from pipeline.progress import display as display_module
-from pipeline.state import assess, files, workspace
+from pipeline.state import assess, files, steps, workspace
 from pipeline.state import summary as summary_module
 from pipeline.state.request import EngineRequest, PrefetchRequest
 from pipeline.state.summary import Published, RunSummary, Seconds
@@ -50,7 +50,7 @@ class EngineRun:
         self.started_at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         self.run_id = workspace.new_run_id()
         self.run_dir = place.run_dir(self.run_id)
-        self.board = board_module.Board()
+        self.board = board_module.Board(num_steps=len(steps.of(recipe.data.input_name)))
         self.request: EngineRequest | None = None
         self.request_json = ""
         self.data_is_here = False

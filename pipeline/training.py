@@ -13,6 +13,8 @@ from typing import Any
 
 from components.ingest import cache_location, ingest
 from components.trainer import request as train_request
+from components.transform.config import FITTED_INPUTS
+from components.transform.fitted import AnyFitted
 from pipeline.config import Recipe
 
 KERAS_MODEL_FILE = "model.keras"
@@ -30,9 +32,11 @@ def make_request(
 
     Raises:
         components.ingest.errors.DataError: If the data cannot be read or contradicts the recipe.
+        ValueError: If the training split has nothing to learn a column or a vocabulary of.
     """
     cache_dir = cache_location.cache_dir()
     dataset = ingest.ingest(recipe.data, seed=recipe.seed, cache_dir=cache_dir)
+    train_files = _shards(dataset.path, "train")
     return train_request.TrainRequest(
         data=recipe.data,
         input=recipe.input,
@@ -40,11 +44,21 @@ def make_request(
         training=recipe.training,
         seed=recipe.seed,
         strategy=strategy,
-        train_files=_shards(dataset.path, "train"),
+        train_files=train_files,
         validation_files=_shards(dataset.path, "validation"),
         directory=directory,
+        fitted=_fit(recipe, train_files),
         cache_dir=cache_dir,
     )
+
+
+def _fit(recipe: Recipe, train_files: tuple[str, ...]) -> AnyFitted | None:
+    if recipe.data.input_name not in FITTED_INPUTS:
+        return None
+    # Imported here, because it imports TensorFlow.
+    from components.transform import fit
+
+    return fit.fit(train_files, recipe.data)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
-from components.ingest.features import config
+from components.ingest import config
 from components.model_check import executor
 
 
@@ -14,8 +14,7 @@ class ModelCheckSpec(component_spec.ComponentSpec):
     """The interface of `ModelCheck`."""
 
     PARAMETERS = {
-        "image": component_spec.ExecutionParameter(type=str),
-        "label": component_spec.ExecutionParameter(type=str),
+        "data": component_spec.ExecutionParameter(type=str),
         "split": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
@@ -37,8 +36,7 @@ class ModelCheck(base_component.BaseComponent):
         *,
         examples: types.BaseChannel,
         model: types.BaseChannel,
-        image: config.ImageFeature,
-        label: config.LabelFeature,
+        data: config.DataConfig,
         split: str,
         fingerprint: str = "",
     ):
@@ -46,8 +44,7 @@ class ModelCheck(base_component.BaseComponent):
             spec=ModelCheckSpec(
                 examples=examples,
                 model=model,
-                image=json.dumps(image.to_dict()),
-                label=json.dumps(label.to_dict()),
+                data=json.dumps(data.to_dict()),
                 split=split,
                 fingerprint=fingerprint,
                 blessing=types.Channel(type=standard_artifacts.InfraBlessing),

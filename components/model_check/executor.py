@@ -1,10 +1,11 @@
 """Adapts the model check to TFX.
 
-Legend: B batch, H height, W width, C channels, K classes.
+Legend: B batch, K classes.
 """
 
 import concurrent.futures
 import json
+import pathlib
 import posixpath
 from typing import Any
 
@@ -16,9 +17,11 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 from tfx.utils import path_utils
 
-from components.ingest.features import config
+from components.ingest import config
+from components.input_pipeline import decoding
 from components.model_check import compare, fresh_process, server
-from serving.export import precision, preprocessing
+from components.transform import fitted, served
+from serving.export import entries, precision
 
 # Where the trainer keeps the Keras model, within the Model artifact.
 KERAS_MODEL_PATH = "Format-Keras/model.keras"
@@ -39,29 +42,22 @@ class Executor(base_executor.BaseExecutor):
         Raises:
             GateRefusedError: If an answer differs by more than 1e-5.
         """
-        image = config.ImageFeature.from_dict(json.loads(exec_properties["image"]))
-        label = config.LabelFeature.from_dict(json.loads(exec_properties["label"]))
+        data = config.DataConfig.from_dict(json.loads(exec_properties["data"]))
         model_uri = artifact_utils.get_single_uri(input_dict["model"])
         split_uri = artifact_utils.get_split_uri(input_dict["examples"], exec_properties["split"])
-        examples_B = _first_examples(split_uri)
-        encoded_B = _encoded_images(examples_B, config.IMAGE_FEATURE)
-        images_BHWC = preprocessing.decode_images(
-            encoded_B, height_px=image.height_px, width_px=image.width_px, channels=image.channels
-        ).numpy()
+        examples_B = tf.constant(_first_examples(split_uri))
+        keras_path = pathlib.Path(model_uri, KERAS_MODEL_PATH)
+        learned = fitted.read_if_there(keras_path.parent)
         request = {
             "model_dir": path_utils.serving_model_path(model_uri),
-            "inputs": {
-                "serving_default": images_BHWC.tolist(),
-                "serve_bytes": fresh_process.encode_strings(encoded_B.numpy().tolist()),
-                "serve_examples": fresh_process.encode_strings(examples_B),
-            },
+            "inputs": _requests(served.served_input(data, learned), examples_B),
         }
-        keras_path = posixpath.join(model_uri, KERAS_MODEL_PATH)
+        decode = decoding.Decoder(data, learned)
         with concurrent.futures.ThreadPoolExecutor(max_workers=1) as pool:
             # Keras answers while the fresh process does.
-            expected = pool.submit(_keras_answers, keras_path, images_BHWC)
+            expected = pool.submit(_keras_answers, keras_path, decode(examples_B)[0])
             answers = server.ask(request)
-        largest = compare.check_answers(answers, expected.result(), label.class_names)
+        largest = compare.check_answers(answers, expected.result(), data.class_names)
         blessing = artifact_utils.get_single_instance(output_dict["blessing"])
         blessing.set_int_custom_property("blessed", 1)
         blessing.set_float_custom_property("largest_difference", largest)
@@ -73,13 +69,20 @@ def _first_examples(split_uri: str) -> list[bytes]:
     return list(records.as_numpy_iterator())
 
 
-def _encoded_images(examples_B: list[bytes], feature_name: str) -> tf.Tensor:
-    features = {feature_name: tf.io.FixedLenFeature((), tf.string)}
-    return tf.io.parse_example(tf.constant(examples_B), features)[feature_name]
+def _requests(
+    served_input: entries.ServedInput, examples_B: tf.Tensor
+) -> dict[str, dict[str, list[Any]]]:
+    return {
+        signature: {
+            name: fresh_process.encode(values.numpy())
+            for name, values in entry.of_examples(examples_B).items()
+        }
+        for signature, entry in served_input.entries.items()
+    }
 
 
-def _keras_answers(model_path: str, images_BHWC: np.ndarray) -> np.ndarray:
+def _keras_answers(model_path: pathlib.Path, inputs: Any) -> np.ndarray:
     # The export is in float32 too, whatever the model was trained in.
     model = precision.to_float32(keras.saving.load_model(model_path, compile=False))
-    logits_BK = model(images_BHWC, training=False)["logits"]
+    logits_BK = model(inputs, training=False)["logits"]
     return keras.ops.convert_to_numpy(keras.ops.softmax(logits_BK))

@@ -10,13 +10,6 @@ import json
 import sys
 from typing import Any
 
-# Signature -> name of its input, as the export writes them.
-SIGNATURE_INPUTS = {
-    "serving_default": "image",
-    "serve_bytes": "image_bytes",
-    "serve_examples": "examples",
-}
-
 
 def main() -> None:
     """Imports TensorFlow, which takes seconds, waits for the request, and answers it."""
@@ -29,34 +22,45 @@ def main() -> None:
         print(json.dumps(_answer(tf, json.loads(line))))
 
 
-def encode_strings(values_B: list[bytes]) -> list[str]:
-    """Makes bytes fit for JSON."""
-    return [base64.b64encode(value).decode() for value in values_B]
+def encode(values: Any) -> list[Any]:
+    """Makes an array fit for JSON; strings are bytes, which JSON cannot hold.
+
+    Args:
+        values: A NumPy array; one of strings has the shape (B,).
+    """
+    if values.dtype == object:
+        return [base64.b64encode(value).decode() for value in values]
+    items: list[Any] = values.tolist()
+    return items
 
 
 def _answer(tf: Any, request: dict[str, Any]) -> dict[str, Any]:
     model = tf.saved_model.load(request["model_dir"])
     return {
-        name: _call(tf, model.signatures, name, request["inputs"][name])
-        for name in SIGNATURE_INPUTS
+        name: _call(tf, model.signatures, name, inputs)
+        for name, inputs in request["inputs"].items()
     }
 
 
-def _call(tf: Any, signatures: Any, name: str, values: list[Any]) -> dict[str, Any]:
+def _call(tf: Any, signatures: Any, name: str, inputs: dict[str, list[Any]]) -> dict[str, Any]:
     if name not in signatures:
         return {"error": f"is missing; the model has {sorted(signatures)}"}
-    input_name = SIGNATURE_INPUTS[name]
-    spec = signatures[name].structured_input_signature[1].get(input_name)
-    if spec is None:
-        return {"error": f"has no input {input_name!r}"}
-    if spec.dtype == tf.string:
-        values = [base64.b64decode(value) for value in values]
-    outputs = signatures[name](**{input_name: tf.constant(values, dtype=spec.dtype)})
+    specs = signatures[name].structured_input_signature[1]
+    if missing := sorted(inputs.keys() - specs.keys()):
+        return {"error": f"has no input {missing[0]!r}"}
+    tensors = {name: _tensor(tf, values, specs[name].dtype) for name, values in inputs.items()}
+    outputs = signatures[name](**tensors)
     return {
         "probabilities": outputs["probabilities"].numpy().tolist(),
         "class_ids": outputs["class_ids"].numpy().tolist(),
         "classes": [value.decode() for value in outputs["classes"].numpy()],
     }
+
+
+def _tensor(tf: Any, values: list[Any], dtype: Any) -> Any:
+    if dtype == tf.string:
+        values = [base64.b64decode(value) for value in values]
+    return tf.constant(values, dtype=dtype)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
-from components.ingest.features import config
+from components.ingest import config
 from components.schema import executor
 
 
@@ -14,8 +14,7 @@ class SchemaSpec(component_spec.ComponentSpec):
     """The interface of `CuratedSchema`."""
 
     PARAMETERS = {
-        "image": component_spec.ExecutionParameter(type=str),
-        "label": component_spec.ExecutionParameter(type=str),
+        "data": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
     INPUTS: dict[str, component_spec.ChannelParameter] = {}
@@ -28,13 +27,10 @@ class CuratedSchema(base_component.BaseComponent):
     SPEC_CLASS = SchemaSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(executor.Executor)
 
-    def __init__(
-        self, *, image: config.ImageFeature, label: config.LabelFeature, fingerprint: str = ""
-    ):
+    def __init__(self, *, data: config.DataConfig, fingerprint: str = ""):
         super().__init__(
             spec=SchemaSpec(
-                image=json.dumps(image.to_dict()),
-                label=json.dumps(label.to_dict()),
+                data=json.dumps(data.to_dict()),
                 fingerprint=fingerprint,
                 schema=types.Channel(type=standard_artifacts.Schema),
             )

@@ -6,34 +6,54 @@ accept whatever mistakes that split holds.
 
 from tensorflow_metadata.proto.v0 import schema_pb2
 
+from components.ingest.config import DataConfig
 from components.ingest.features import config
 
 
-def curated_schema(image: config.ImageFeature, label: config.LabelFeature) -> schema_pb2.Schema:
-    """Returns the schema of examples that each hold one encoded image and one label.
+def curated_schema(data: DataConfig) -> schema_pb2.Schema:
+    """Returns the schema of examples that hold a recipe's input and its answer.
 
-    The image has an image domain, so that TensorFlow Data Validation looks at the length of the
-    bytes and not at their contents. The label is categorical, so that its statistics count every
-    class.
+    An image, a text and a recording are there once; a column of a table may be missing. A label is
+    categorical, so that its statistics count every class.
 
     Args:
-        image: The input image.
-        label: The class label; valid values are `0` to `len(label.class_names) - 1`.
+        data: The recipe's data; valid labels are `0` to `len(data.class_names) - 1`.
 
-    >>> schema = curated_schema(
-    ...     config.ImageFeature(height_px=8, width_px=8, channels=1),
-    ...     config.LabelFeature(class_names=("cat", "dog")))
-    >>> [(feature.name, feature.int_domain.max) for feature in schema.feature]
-    [('image', 0), ('label', 1)]
+    >>> label = config.LabelFeature(class_names=("cat", "dog"))
+    >>> source = {"kind": "sklearn", "name": "digits"}
+    >>> data = DataConfig.from_dict({"source": source, "text": {}, "label": label.to_dict()})
+    >>> [(feature.name, feature.int_domain.max) for feature in curated_schema(data).feature]
+    [('text', 0), ('label', 1)]
     """
     schema = schema_pb2.Schema()
-    image_feature = _add_required_scalar(schema, config.IMAGE_FEATURE, schema_pb2.BYTES)
-    image_feature.image_domain.SetInParent()
-    label_feature = _add_required_scalar(schema, config.LABEL_FEATURE, schema_pb2.INT)
-    label_feature.int_domain.min = 0
-    label_feature.int_domain.max = len(label.class_names) - 1
-    label_feature.int_domain.is_categorical = True
+    if data.table is not None:
+        _add_columns(schema, data.table)
+    else:
+        feature = _add_required_scalar(schema, data.input_name, schema_pb2.BYTES)
+        # The one domain of which TensorFlow Data Validation counts bytes and no contents.
+        feature.image_domain.SetInParent()
+    if data.label is not None:
+        _add_label(schema, data.label)
+    if data.target is not None:
+        _add_required_scalar(schema, config.TARGET_FEATURE, schema_pb2.FLOAT)
     return schema
+
+
+def _add_columns(schema: schema_pb2.Schema, table: config.TableFeature) -> None:
+    for name, column in table.columns.items():
+        kind = schema_pb2.FLOAT if column.kind == "number" else schema_pb2.BYTES
+        feature = schema.feature.add(name=name, type=kind)
+        # A column that is empty everywhere is no column.
+        feature.presence.min_count = 1
+        feature.value_count.min = 0
+        feature.value_count.max = 1
+
+
+def _add_label(schema: schema_pb2.Schema, label: config.LabelFeature) -> None:
+    feature = _add_required_scalar(schema, config.LABEL_FEATURE, schema_pb2.INT)
+    feature.int_domain.min = 0
+    feature.int_domain.max = len(label.class_names) - 1
+    feature.int_domain.is_categorical = True
 
 
 def _add_required_scalar(

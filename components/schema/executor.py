@@ -10,7 +10,7 @@ from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 from tfx.utils import io_utils
 
-from components.ingest.features import config
+from components.ingest import config
 from components.schema import curated
 
 # The name under which TFX's own SchemaGen writes.
@@ -27,10 +27,8 @@ class Executor(base_executor.BaseExecutor):
         exec_properties: dict[str, Any],
     ) -> None:
         """Writes `schema.pbtxt` into the `schema` artifact."""
-        schema = curated.curated_schema(
-            config.ImageFeature.from_dict(json.loads(exec_properties["image"])),
-            config.LabelFeature.from_dict(json.loads(exec_properties["label"])),
-        )
+        data = config.DataConfig.from_dict(json.loads(exec_properties["data"]))
+        schema = curated.curated_schema(data)
         uri = artifact_utils.get_single_uri(output_dict["schema"])
         io_utils.write_string_file(
             posixpath.join(uri, SCHEMA_FILE), text_format.MessageToString(schema)

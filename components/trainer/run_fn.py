@@ -14,6 +14,8 @@ from components.input_pipeline.config import InputConfig
 from components.trainer import memory, train
 from components.trainer import request as train_request
 from components.trainer.config import TrainingConfig
+from components.transform import fitted, served
+from components.transform.fitted import AnyFitted
 from models.config import parse_model_config
 from serving.export import export
 
@@ -46,11 +48,17 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
         serving_dir,
         class_names=request.data.class_names,
         warmup_examples=_first_examples(request.validation_files),
+        served=served.served_input(
+            request.data, request.fitted, pixel_dtype=result.model.inputs[0].dtype
+        ),
         recipe=recipe,
     )
     keras_path = serving_dir.parent / KERAS_MODEL_PATH
     keras_path.parent.mkdir(parents=True)
     result.model.save(keras_path)
+    if request.fitted is not None:
+        # Without it nobody could ask the Keras model anything.
+        fitted.write(request.fitted, keras_path.parent)
     run_dir = pathlib.Path(fn_args.model_run_dir)
     _move_contents(request.directory, run_dir)
     _write_history(run_dir, result)
@@ -73,7 +81,12 @@ def make_request(fn_args: fn_args_utils.FnArgs) -> train_request.TrainRequest:
         train_files=_matching(fn_args.train_files),
         validation_files=_matching(fn_args.eval_files),
         directory=_working_dir(fn_args),
+        fitted=_read_fitted(fn_args.transform_graph_path),
     )
+
+
+def _read_fitted(folder: str | None) -> AnyFitted | None:
+    return None if folder is None else fitted.read(pathlib.Path(folder))
 
 
 def _working_dir(fn_args: fn_args_utils.FnArgs) -> pathlib.Path:

@@ -42,11 +42,6 @@ def fit(shards: Sequence[str], data: DataConfig) -> AnyFitted:
     )
 
 
-def is_fitted(data: DataConfig) -> bool:
-    """Says whether the recipe's input needs anything of the training split."""
-    return data.text is not None or data.table is not None
-
-
 def _raw_batches(shards: Sequence[str], data: DataConfig) -> Iterator[raw.RawValues]:
     features = raw.example_features(data)
     records = tf.data.TFRecordDataset(sorted(shards), buffer_size=1 << 20)

@@ -59,6 +59,11 @@ def write(fitted: AnyFitted, folder: pathlib.Path) -> None:
     (folder / FILE_NAME).write_text(to_json(fitted), encoding="utf-8")
 
 
+def read_if_there(folder: pathlib.Path) -> AnyFitted | None:
+    """Reads what `write` wrote, or returns None where an input needed nothing."""
+    return read(folder) if (folder / FILE_NAME).is_file() else None
+
+
 def read(folder: pathlib.Path) -> AnyFitted:
     """Reads what `write` wrote.
 

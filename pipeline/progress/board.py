@@ -45,10 +45,17 @@ class Board:
         sentence: Why the run stopped; empty if it did not.
         refused: True if a gate stopped it.
         result: Fields of the engine's `result` event; empty until it comes.
+        num_steps: How many steps the recipe has.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        num_steps: int = len(steps.STEPS),
+    ):
         self.clock = clock
+        self.num_steps = num_steps
         self.lines: dict[str, Line] = {}
         self.sentence = ""
         self.refused = False

@@ -104,8 +104,9 @@ class LiveDisplay:
         for line in list(self.board.lines.values()):
             table.add_row(*self._cells(line))
         started = sum(name in steps.BY_NAME for name in self.board.lines)
-        if 0 < started < len(steps.STEPS) and not self.board.sentence:
-            table.add_row("", rich.text.Text(f"{len(steps.STEPS) - started} steps to go", "dim"))
+        num_left = self.board.num_steps - started
+        if started > 0 and num_left > 0 and not self.board.sentence:
+            table.add_row("", rich.text.Text(f"{num_left} steps to go", "dim"))
         return table
 
     def _cells(self, line: Line) -> tuple[Any, Any, Any, str]:

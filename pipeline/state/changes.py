@@ -42,9 +42,9 @@ def plan(
         One plan per step, in the order of the step table.
     """
     plans: dict[str, StepPlan] = {}
-    for step in steps.STEPS:
+    for step in (step for step in steps.STEPS if step.name in now):
         reasons = list(_own_reasons(step, now, before, artifacts_dir))
-        above = [name for name in step.upstream if plans[name].would_run]
+        above = [name for name in step.upstream if name in plans and plans[name].would_run]
         if above and before is not None:
             reasons.append(f"a step before it would run: {', '.join(above)}")
         plans[step.name] = StepPlan(step=step, reasons=tuple(reasons))

@@ -31,7 +31,7 @@ def compute(
     recipe_leaves = flatten(recipe.to_dict())
     run_values = run_config.to_dict()
     result: dict[str, StepFingerprint] = {}
-    for step in steps.STEPS:
+    for step in steps.of(recipe.data.input_name):
         parts: dict[str, Any] = {
             "recipe": _below(recipe_leaves, step.recipe_keys),
             "run": {key: run_values[key] for key in step.run_keys},
@@ -39,7 +39,7 @@ def compute(
             "environment": dict(environment),
             "data": data_digest if step.reads_source else "",
         }
-        upstream = {name: result[name].digest for name in step.upstream}
+        upstream = {name: result[name].digest for name in step.upstream if name in result}
         result[step.name] = StepFingerprint(
             digest=_digest({**parts, "upstream": upstream}), **parts
         )

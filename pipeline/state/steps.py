@@ -6,6 +6,8 @@ into digests; `kerasline explain` reads it to say why a step would run.
 
 import dataclasses
 
+from components.transform.config import FITTED_INPUTS
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
@@ -17,7 +19,8 @@ class Step:
         recipe_keys: Dotted recipe keys whose values the step reads; a key stands for all below it.
         run_keys: Keys of the run config that change the step's result.
         code: Dotted modules or packages that the step runs, with all they import from this project.
-        upstream: Names of the steps whose results it reads.
+        upstream: Names of the steps whose results it reads, as far as the recipe has them.
+        inputs: Kinds of input whose recipes have this step; empty if all have.
         reads_source: True if the step reads the bytes of the data source.
         has_artifacts: True if the step leaves files in ARTIFACTS/NAME.
     """
@@ -28,6 +31,7 @@ class Step:
     run_keys: tuple[str, ...] = ()
     code: tuple[str, ...] = ()
     upstream: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     reads_source: bool = False
     has_artifacts: bool = True
 
@@ -46,7 +50,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         name="schema",
         title="Derive the schema",
-        recipe_keys=("data.image", "data.label"),
+        recipe_keys=("data",),
         code=("components.schema",),
     ),
     Step(
@@ -71,12 +75,20 @@ STEPS: tuple[Step, ...] = (
         upstream=("ingest", "validation_gate"),
     ),
     Step(
+        name="transform",
+        title="Fit the preprocessing",
+        recipe_keys=("data",),
+        code=("components.transform",),
+        upstream=("ingest", "data_guard"),
+        inputs=FITTED_INPUTS,
+    ),
+    Step(
         name="trainer",
         title="Train the model",
-        recipe_keys=("seed", "task", "data.image", "data.label", "input", "model", "training"),
+        recipe_keys=("seed", "task", "data", "input", "model", "training"),
         run_keys=("strategy",),
         code=("components.trainer", "components.input_pipeline", "models", "serving.export"),
-        upstream=("ingest", "schema", "data_guard"),
+        upstream=("ingest", "schema", "data_guard", "transform"),
     ),
     Step(name="baseline", title="Find the last good model", has_artifacts=False),
     Step(
@@ -116,7 +128,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         name="model_check",
         title="Serve it once",
-        recipe_keys=("data.image", "data.label"),
+        recipe_keys=("data",),
         code=("components.model_check",),
         upstream=("ingest", "trainer"),
     ),
@@ -128,5 +140,11 @@ STEPS: tuple[Step, ...] = (
         upstream=("trainer", "evaluation_gate", "model_check"),
     ),
 )
+
+
+def of(input_name: str) -> tuple[Step, ...]:
+    """Returns the steps of a recipe whose input is of a kind, such as "image"."""
+    return tuple(step for step in STEPS if not step.inputs or input_name in step.inputs)
+
 
 BY_NAME: dict[str, Step] = {step.name: step for step in STEPS}

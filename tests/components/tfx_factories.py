@@ -3,10 +3,17 @@
 import numpy as np
 import tensorflow as tf
 
-from components.ingest.features import config
+from components.ingest import config
+from components.ingest.features import config as features
 
-IMAGE = config.ImageFeature(height_px=2, width_px=2, channels=1)
-LABEL = config.LabelFeature(class_names=("cat", "dog"))
+LABEL = features.LabelFeature(class_names=("cat", "dog"))
+DATA = config.DataConfig.from_dict(
+    {
+        "source": {"kind": "tfds", "name": "pets"},
+        "image": {"height_px": 2, "width_px": 2, "channels": 1},
+        "label": LABEL.to_dict(),
+    }
+)
 
 
 def artifact(kind, folder, **attributes):

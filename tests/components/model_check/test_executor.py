@@ -45,8 +45,7 @@ def _check(folder, model_dir):
     model = tfx_factories.artifact(standard_artifacts.Model, model_dir)
     blessing = tfx_factories.artifact(standard_artifacts.InfraBlessing, folder / "blessing")
     properties = {
-        "image": json.dumps(tfx_factories.IMAGE.to_dict()),
-        "label": json.dumps(tfx_factories.LABEL.to_dict()),
+        "data": json.dumps(tfx_factories.DATA.to_dict()),
         "split": "test",
     }
     inputs = {"examples": [examples], "model": [model]}

@@ -11,22 +11,22 @@ from tests.components import tfx_factories
 
 
 def test_labels_run_from_0_to_the_last_class():
-    schema = curated.curated_schema(tfx_factories.IMAGE, tfx_factories.LABEL)
+    schema = curated.curated_schema(tfx_factories.DATA)
     (label,) = (feature for feature in schema.feature if feature.name == "label")
     assert (label.int_domain.min, label.int_domain.max) == (0, 1)
 
 
 def test_each_feature_is_required_once():
-    schema = curated.curated_schema(tfx_factories.IMAGE, tfx_factories.LABEL)
+    schema = curated.curated_schema(tfx_factories.DATA)
     for feature in schema.feature:
         assert feature.presence.min_fraction == 1.0
         assert (feature.value_count.min, feature.value_count.max) == (1, 1)
 
 
 def test_the_component_writes_the_schema_that_the_recipe_describes(tmp_path):
-    node = component.CuratedSchema(image=tfx_factories.IMAGE, label=tfx_factories.LABEL)
+    node = component.CuratedSchema(data=tfx_factories.DATA)
     artifact = tfx_factories.artifact(standard_artifacts.Schema, tmp_path)
     executor.Executor().Do({}, {"schema": [artifact]}, node.exec_properties)
     text = pathlib.Path(tmp_path, "schema.pbtxt").read_text()
-    expected = curated.curated_schema(tfx_factories.IMAGE, tfx_factories.LABEL)
+    expected = curated.curated_schema(tfx_factories.DATA)
     assert text_format.Parse(text, schema_pb2.Schema()) == expected

@@ -29,9 +29,7 @@ def inputs(tmp_path_factory):
         standard_artifacts.Examples, folder / "examples", split_names='["train","test"]'
     )
     schema = tfx_factories.artifact(standard_artifacts.Schema, folder / "schema")
-    text = text_format.MessageToString(
-        curated.curated_schema(tfx_factories.IMAGE, tfx_factories.LABEL)
-    )
+    text = text_format.MessageToString(curated.curated_schema(tfx_factories.DATA))
     (folder / "schema" / "schema.pbtxt").write_text(text)
     return {"examples": [examples], "schema": [schema]}
 

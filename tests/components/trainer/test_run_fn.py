@@ -29,6 +29,7 @@ def fn_args(digits, tmp_path_factory):
         eval_files=[str(dataset.path / "Split-validation" / "*")],
         serving_model_dir=str(root / "model" / "Format-Serving"),
         model_run_dir=str(root / "trainer" / "model_run" / "5"),
+        transform_graph_path=None,
         custom_config={"recipe": digits, "strategy": "one_device", "fingerprint": "f" * 64},
     )
 
@@ -65,7 +66,7 @@ def test_attempt_that_was_stopped_is_taken_up_by_the_next(fn_args, tmp_path, mon
             **vars(fn_args),
             "serving_model_dir": str(tmp_path / "model" / "Format-Serving"),
             "model_run_dir": str(tmp_path / "trainer" / "model_run" / "8"),
-        }
+        },
     )
     with monkeypatch.context() as patch:
         patch.setattr(logs.ProgressReport, "on_epoch", stop_after_three_epochs)
@@ -94,7 +95,7 @@ def test_same_seed_trains_the_same_weights_bit_for_bit(outputs, tmp_path):
             **vars(outputs),
             "serving_model_dir": str(tmp_path / "model" / "Format-Serving"),
             "model_run_dir": str(tmp_path / "trainer" / "model_run" / "6"),
-        }
+        },
     )
     run_fn.run_fn(again)
     paths = [
@@ -112,7 +113,7 @@ def test_batch_larger_than_the_data_is_refused(fn_args, digits):
         **{
             **vars(fn_args),
             "custom_config": {"recipe": {**digits, "training": training}, "strategy": "auto"},
-        }
+        },
     )
     with pytest.raises(ValueError, match="global_batch_size=5000"):
         run_fn.run_fn(too_large)

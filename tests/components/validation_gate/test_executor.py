@@ -37,7 +37,7 @@ def _check(folder, labels):
     }
     artifacts["class_counts"].uri = str(folder / "counts" / "value")
     lists = {name: [artifact] for name, artifact in artifacts.items()}
-    schema = curated.curated_schema(tfx_factories.IMAGE, tfx_factories.LABEL)
+    schema = curated.curated_schema(tfx_factories.DATA)
     pathlib.Path(folder, "schema", "schema.pbtxt").write_text(text_format.MessageToString(schema))
     statistics_node = statistics_component.StatisticsGen(
         examples=types.Channel(type=standard_artifacts.Examples),

@@ -1,0 +1,56 @@
+"""How a recipe's model is asked once it is exported.
+
+Axes: B batch.
+"""
+
+from typing import Any
+
+import tensorflow as tf
+
+from components.ingest.config import DataConfig
+from components.transform import apply, raw
+from components.transform.fitted import AnyFitted
+from serving.export import entries, images
+
+
+class Preprocess(tf.Module):
+    """The recipe's preprocessing with the names and dtypes of what it takes.
+
+    Args:
+        data: The recipe's data.
+        fitted: What was learned of the training split; None if the input needs nothing.
+    """
+
+    def __init__(self, data: DataConfig, fitted: AnyFitted | None):
+        super().__init__()
+        self.specs = raw.raw_specs(data)
+        self._data = data
+        self._apply = apply.make_apply(data, fitted)
+
+    def parse(self, examples_B: tf.Tensor) -> entries.Values:
+        """Finds the raw values in serialized tf.Examples."""
+        parsed = tf.io.parse_example(examples_B, raw.example_features(self._data))
+        return raw.raw_values(parsed, self._data)
+
+    def __call__(self, values: entries.Values) -> Any:
+        """Turns raw values into model inputs."""
+        return self._apply(values)
+
+
+def served_input(
+    data: DataConfig, fitted: AnyFitted | None, *, pixel_dtype: str = "uint8"
+) -> entries.ServedInput:
+    """Returns the signatures of a recipe's model.
+
+    Args:
+        data: The recipe's data.
+        fitted: What was learned of the training split; None if the input needs nothing.
+        pixel_dtype: Of the pixels that a model of images takes.
+
+    Raises:
+        ValueError: If `fitted` does not belong to the input.
+    """
+    if data.image is not None:
+        shape_HWC = (data.image.height_px, data.image.width_px, data.image.channels)
+        return images.served_images(shape_HWC, dtype=pixel_dtype)
+    return entries.served_values(Preprocess(data, fitted))
