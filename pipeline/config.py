@@ -71,8 +71,9 @@ class Recipe(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _training_fits_the_answers(self) -> Self:
+    def _settings_fit_the_answers(self) -> Self:
         self.training.check_answers(predicts_numbers=self.data.predicts_numbers)
+        self.evaluation.check_answers(predicts_numbers=self.data.predicts_numbers)
         return self
 
     @pydantic.model_validator(mode="after")

@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Mapping
+from typing import Any
 
 from ml_metadata.proto import metadata_store_pb2
 from tfx import types
@@ -191,7 +192,6 @@ class _Nodes:
         self._nodes["trainer"].add_upstream_node(self._nodes["data_guard"])
 
     def _add_evaluation_steps(self) -> None:
-        label = self._recipe.data.label_feature()
         self._add(
             "baseline",
             resolver.Resolver(
@@ -208,11 +208,9 @@ class _Nodes:
                 examples=self._output("ingest", "examples"),
                 model=self._output("trainer", "model"),
                 baseline_model=self._output("baseline", "model"),
-                eval_config=evaluator.make_eval_config(
-                    self._recipe.evaluation, label_name=data_config.LABEL_FEATURE
-                ),
                 split="test",
                 fingerprint=self._fingerprint("evaluator"),
+                **self._thresholds(),
             ),
         )
         self._add(
@@ -230,12 +228,22 @@ class _Nodes:
             evaluation_gate.EvaluationGate(
                 evaluation=self._output("evaluator", "evaluation"),
                 blessing=self._output("evaluator", "blessing"),
-                label=label,
+                class_names=self._recipe.data.class_names,
                 fingerprint=self._fingerprint("evaluation_gate"),
             ),
         )
         # A refused model has a report too, and that is when it is wanted most.
         self._nodes["evaluation_gate"].add_upstream_node(self._nodes["report"])
+
+    def _thresholds(self) -> dict[str, Any]:
+        evaluation, data = self._recipe.evaluation, self._recipe.data
+        if data.predicts_numbers:
+            return {"numbers": evaluator.numbers_settings(evaluation.of_numbers(), data.series)}
+        return {
+            "eval_config": evaluator.make_eval_config(
+                evaluation.of_classes(), label_name=data_config.LABEL_FEATURE
+            )
+        }
 
     def _add_publishing_steps(self) -> None:
         data = self._recipe.data

@@ -1,20 +1,20 @@
 """The evaluation gate component: stops the run when the model is not blessed."""
 
 import json
+from collections.abc import Sequence
 
 from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
 from components.evaluation_gate import executor
-from components.ingest.features import config
 
 
 class EvaluationGateSpec(component_spec.ComponentSpec):
     """The interface of `EvaluationGate`."""
 
     PARAMETERS = {
-        "label": component_spec.ExecutionParameter(type=str),
+        "class_names": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
     INPUTS = {
@@ -35,14 +35,14 @@ class EvaluationGate(base_component.BaseComponent):
         *,
         evaluation: types.BaseChannel,
         blessing: types.BaseChannel,
-        label: config.LabelFeature,
+        class_names: Sequence[str],
         fingerprint: str = "",
     ):
         super().__init__(
             spec=EvaluationGateSpec(
                 evaluation=evaluation,
                 blessing=blessing,
-                label=json.dumps(label.to_dict()),
+                class_names=json.dumps(list(class_names)),
                 fingerprint=fingerprint,
                 metrics=types.Channel(type=standard_artifacts.JsonValue),
             )

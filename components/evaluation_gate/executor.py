@@ -9,7 +9,6 @@ from tfx.types import artifact_utils
 
 from components.evaluation_gate import gate
 from components.evaluator import outcome
-from components.ingest.features import config
 
 
 class Executor(base_executor.BaseExecutor):
@@ -26,7 +25,6 @@ class Executor(base_executor.BaseExecutor):
         Raises:
             GateRefusedError: If the model missed a threshold.
         """
-        label = config.LabelFeature.from_dict(json.loads(exec_properties["label"]))
         found = outcome.read(artifact_utils.get_single_uri(input_dict["evaluation"]))
-        gate.check(found, label.class_names)
+        gate.check(found, tuple(json.loads(exec_properties["class_names"])))
         artifact_utils.get_single_instance(output_dict["metrics"]).write(found.metrics)

@@ -3,6 +3,7 @@
 Legend: K classes.
 """
 
+import json
 import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,6 +18,9 @@ from tfx.types import artifact_utils
 from tfx.utils import io_utils, json_utils, path_utils, proto_utils
 
 from components.evaluator import folded, outcome
+from components.evaluator.config import NumberThresholds
+from components.evaluator.numbers import evaluate as numbers
+from components.ingest.features.config import SeriesFeature
 
 Metrics = dict[str, float]
 
@@ -34,11 +38,14 @@ class Executor(evaluator.Executor):
         exec_properties: dict[str, Any],
     ) -> None:
         """Evaluates, blesses or does not, and writes the outcome."""
+        uri = artifact_utils.get_single_uri(output_dict["evaluation"])
+        if exec_properties.get("numbers"):
+            outcome.write(_evaluate_numbers(input_dict, output_dict, exec_properties), uri)
+            return
         if any(argument.startswith("--runner") for argument in self._beam_pipeline_args):
             super().Do(input_dict, output_dict, exec_properties)
         else:
             _evaluate_here(input_dict, output_dict, exec_properties)
-        uri = artifact_utils.get_single_uri(output_dict["evaluation"])
         found = read_outcome(uri, has_baseline=bool(input_dict.get("baseline_model")))
         outcome.write(found, uri)
 
@@ -64,14 +71,46 @@ def _evaluate_here(
     files = [
         file
         for split in json_utils.loads(exec_properties["example_splits"])
-        for file in tf.io.gfile.glob(
-            posixpath.join(artifact_utils.get_split_uri(input_dict["examples"], split), "*")
-        )
+        for file in _split_files(input_dict["examples"], split)
     ]
     uri = artifact_utils.get_single_uri(output_dict["evaluation"])
     folded.evaluate(eval_config, model_dirs, files, uri)
     blessing = artifact_utils.get_single_instance(output_dict["blessing"])
     _bless(blessing, model, baselines, is_good=tfma.load_validation_result(uri).validation_ok)
+
+
+def _evaluate_numbers(
+    input_dict: dict[str, list[types.Artifact]],
+    output_dict: dict[str, list[types.Artifact]],
+    exec_properties: dict[str, Any],
+) -> outcome.NumbersOutcome:
+    """Evaluates in this process, whatever the Beam runner: it adds up errors and keeps no row."""
+    settings = json.loads(exec_properties["numbers"])
+    series = settings["series"] and SeriesFeature.from_dict(settings["series"])
+    model = artifact_utils.get_single_instance(input_dict["model"])
+    baselines = input_dict.get("baseline_model") or []
+    named = {numbers.CANDIDATE: model}
+    if baselines:
+        named[numbers.BASELINE] = baselines[0]
+    (split,) = json_utils.loads(exec_properties["example_splits"])
+    found = numbers.evaluate(
+        NumberThresholds.from_dict(settings["thresholds"]),
+        series,
+        model_dirs={
+            name: path_utils.serving_model_path(found.uri) for name, found in named.items()
+        },
+        train_files=_split_files(input_dict["examples"], "train"),
+        test_files=_split_files(input_dict["examples"], split),
+    )
+    blessing = artifact_utils.get_single_instance(output_dict["blessing"])
+    _bless(blessing, model, baselines, is_good=found.blessed)
+    return found
+
+
+def _split_files(examples: list[types.Artifact], split: str) -> list[str]:
+    uri = artifact_utils.get_split_uri(examples, split)
+    files: list[str] = tf.io.gfile.glob(posixpath.join(uri, "*"))
+    return files
 
 
 def _bless(

@@ -22,6 +22,8 @@ from tensorflow_model_analysis.proto import config_pb2
 from tensorflow_model_analysis.utils import model_util
 from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
+from components.evaluator import saved_signature
+
 Metrics = dict[metric_types.MetricKey, Any]
 # As TFMA keys slices: () for all examples, (("label", 3),) for one class.
 SliceKey = tuple[tuple[str, int], ...]
@@ -46,28 +48,20 @@ def evaluate(
     """
     label_key = eval_config.model_specs[0].label_key
     fold = _Fold(eval_config)
-    models = [_Model(spec, model_dirs[spec.name]) for spec in eval_config.model_specs]
+    models = {
+        spec.name: saved_signature.SavedSignature(
+            model_dirs[spec.name],
+            signature_name=spec.signature_name,
+            output_name=spec.prediction_key,
+        )
+        for spec in eval_config.model_specs
+    }
     for examples_B in _batches(example_files):
         labels_B = _labels(examples_B, label_key)
-        predictions = {model.name: model.predict(examples_B) for model in models}
+        predictions = {name: model.predict(examples_B) for name, model in models.items()}
         for row, label in enumerate(labels_B):
             fold.add(int(label), {name: values[row] for name, values in predictions.items()})
     _write(fold.results(label_key), eval_config, model_dirs, pathlib.Path(output_dir))
-
-
-class _Model:
-    """One SavedModel behind the signature that its ModelSpec names."""
-
-    def __init__(self, spec: config_pb2.ModelSpec, model_dir: str):
-        self.name = spec.name
-        self._loaded = tf.saved_model.load(model_dir)
-        self._signature = self._loaded.signatures[spec.signature_name]
-        (self._input_name,) = self._signature.structured_input_signature[1]
-        self._prediction_key = spec.prediction_key
-
-    def predict(self, examples_B: tf.Tensor) -> np.ndarray:
-        """Returns the predictions (B, K) for serialized examples (B,)."""
-        return self._signature(**{self._input_name: examples_B})[self._prediction_key].numpy()
 
 
 class _Fold:

@@ -1,12 +1,13 @@
-"""EvaluationOutcome: what an evaluation found, as plain data beside TFMA's own files.
+"""What an evaluation found, as plain data beside TFMA's own files.
 
-Legend: K classes; the first axis of `confusion_KK` is the true class, the second the predicted one.
+Legend: K classes; the first axis of `confusion_KK` is the true class, the second the predicted one;
+T steps of the past, H numbers of a target.
 """
 
 import dataclasses
 import json
 import pathlib
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 FILE_NAME = "outcome.json"
 
@@ -18,9 +19,10 @@ class Failure:
     Attributes:
         metric: Such as `accuracy`.
         label: The class whose slice it is, or None for all examples.
-        kind: `value` for a bound on the metric itself, `change` for one on metric minus baseline's.
-        value: What was measured, in [0, 1] for `value` and in [-1, 1] for `change`.
-        bound: What it should have reached at least.
+        kind: `value` for a bound on the metric itself, `change` for one against the latest blessed
+            model: metric minus its metric for accuracy, and the relative rise for an error.
+        value: What was measured.
+        bound: What it should have reached at least, or at most if it is an error.
     """
 
     metric: str
@@ -32,7 +34,7 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluationOutcome:
-    """What an evaluation on the test split found.
+    """What an evaluation of a classifier on the test split found.
 
     Attributes:
         blessed: True if no threshold was missed.
@@ -45,6 +47,7 @@ class EvaluationOutcome:
         failures: The thresholds that were missed.
     """
 
+    predicts: ClassVar[str] = "classes"
     blessed: bool
     num_examples: int
     metrics: dict[str, float]
@@ -59,21 +62,100 @@ class EvaluationOutcome:
         return min(range(len(self.class_accuracy)), key=self.class_accuracy.__getitem__)
 
 
-def write(outcome: EvaluationOutcome, folder: str | pathlib.Path) -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One test example as a picture shows it.
+
+    Attributes:
+        quantile: Share of the test examples with a smaller error, in [0, 1].
+        history_T: The value of the past of a series; empty for a table.
+        target_H: What was to be predicted.
+        prediction_H: What the model predicted.
+        simple_H: What the simple forecast says.
+    """
+
+    quantile: float
+    history_T: tuple[float, ...]
+    target_H: tuple[float, ...]
+    prediction_H: tuple[float, ...]
+    simple_H: tuple[float, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NumbersOutcome:
+    """What an evaluation of a model of numbers on the test split found.
+
+    Errors are in the target's own unit.
+
+    Attributes:
+        blessed: True if no threshold was missed.
+        num_examples: Number of test examples.
+        metrics: `mae`, `rmse`, `skill` (1 - mae / that of the simple forecast), and, for a series,
+            `mase` (mae / that of the one-period forecast on the training split).
+        intervals: Metric -> ends of its 95% confidence interval; empty for too few examples.
+        simple_name: What the simple forecast is.
+        simple_metrics: Its `mae` and `rmse`.
+        baseline_metrics: Those of the latest blessed model, or None if there is none to compare.
+        step_mae_H: Mean absolute error of each number of the target.
+        simple_step_mae_H: That of the simple forecast.
+        samples: Test examples from small errors to large ones.
+        pairs: (target, prediction) of single numbers, evenly from the test split; empty for series.
+        failures: The thresholds that were missed.
+    """
+
+    predicts: ClassVar[str] = "numbers"
+    blessed: bool
+    num_examples: int
+    metrics: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    simple_name: str
+    simple_metrics: dict[str, float]
+    baseline_metrics: dict[str, float] | None
+    step_mae_H: tuple[float, ...]
+    simple_step_mae_H: tuple[float, ...]
+    samples: tuple[Sample, ...]
+    pairs: tuple[tuple[float, float], ...]
+    failures: tuple[Failure, ...]
+
+
+AnyOutcome = EvaluationOutcome | NumbersOutcome
+
+
+def write(outcome: AnyOutcome, folder: str | pathlib.Path) -> None:
     """Writes `outcome.json` into `folder`, which must exist."""
-    text = json.dumps(dataclasses.asdict(outcome), indent=1) + "\n"
-    pathlib.Path(folder, FILE_NAME).write_text(text)
+    values = {"predicts": outcome.predicts, **dataclasses.asdict(outcome)}
+    pathlib.Path(folder, FILE_NAME).write_text(json.dumps(values, indent=1) + "\n")
 
 
-def read(folder: str | pathlib.Path) -> EvaluationOutcome:
+def read(folder: str | pathlib.Path) -> AnyOutcome:
     """Reads what `write` wrote.
 
     Raises:
         FileNotFoundError: If `folder` holds no outcome.
     """
     values: dict[str, Any] = json.loads(pathlib.Path(folder, FILE_NAME).read_text())
+    predicts = values.pop("predicts")
     values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+    return _read_numbers(values) if predicts == "numbers" else _read_classes(values)
+
+
+def _read_classes(values: dict[str, Any]) -> EvaluationOutcome:
     values["confusion_KK"] = tuple(tuple(row_K) for row_K in values["confusion_KK"])
     for name in ("class_accuracy", "class_num_examples"):
         values[name] = tuple(values[name])
     return EvaluationOutcome(**values)
+
+
+def _read_numbers(values: dict[str, Any]) -> NumbersOutcome:
+    values["intervals"] = {name: (low, high) for name, (low, high) in values["intervals"].items()}
+    values["pairs"] = tuple((target, prediction) for target, prediction in values["pairs"])
+    values["samples"] = tuple(_read_sample(sample) for sample in values["samples"])
+    for name in ("step_mae_H", "simple_step_mae_H"):
+        values[name] = tuple(values[name])
+    return NumbersOutcome(**values)
+
+
+def _read_sample(values: dict[str, Any]) -> Sample:
+    for name in ("history_T", "target_H", "prediction_H", "simple_H"):
+        values[name] = tuple(values[name])
+    return Sample(**values)

@@ -16,12 +16,13 @@ _MAX_CLASSES_WITH_NUMBERS = 20
 
 
 def learning_curves(epochs: Sequence[Mapping[str, Any]]) -> str:
-    """Draws loss and accuracy of the training and the validation split over the epochs.
+    """Draws loss and accuracy, or mean error, of both splits over the epochs.
 
     Args:
         epochs: For each epoch, metric name -> value; a validation metric's name starts with `val_`.
     """
-    names = [name for name in ("loss", "accuracy") if all(name in epoch for epoch in epochs)]
+    shown = ("loss", "accuracy", "mae")
+    names = [name for name in shown if all(name in epoch for epoch in epochs)]
     picture = figure.Figure(figsize=(4.5 * max(1, len(names)), 3), layout="constrained")
     numbers = range(1, len(epochs) + 1)
     for position, name in enumerate(names, start=1):
@@ -32,7 +33,7 @@ def learning_curves(epochs: Sequence[Mapping[str, Any]]) -> str:
             axes.plot(numbers, values, ".-", label="validation")
         axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
         axes.legend()
-    return _svg(picture)
+    return svg(picture)
 
 
 def confusion_matrix(confusion_KK: Sequence[Sequence[int]], class_names: Sequence[str]) -> str:
@@ -56,10 +57,11 @@ def confusion_matrix(confusion_KK: Sequence[Sequence[int]], class_names: Sequenc
             color = "white" if share > 0.5 else "black"
             text = f"{share:.0%}" if share >= 0.005 else ""
             axes.text(column, row, text, ha="center", va="center", color=color, fontsize=7)
-    return _svg(picture)
+    return svg(picture)
 
 
-def _svg(picture: figure.Figure) -> str:
+def svg(picture: figure.Figure) -> str:
+    """Returns a picture as SVG; equal data give an equal text."""
     stream = io.StringIO()
     # Without a date and with names that are not random, equal data give an equal picture.
     with matplotlib.rc_context({"svg.hashsalt": "kerasline"}):

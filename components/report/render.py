@@ -8,14 +8,20 @@ from typing import Any
 import jinja2
 
 from components.evaluator import outcome
-from components.report import figures
+from components.report import figures, number_figures
 
 FILE_NAME = "report.html"
+_TITLES = {
+    "mae": "mean absolute error",
+    "rmse": "root mean squared error",
+    "skill": "skill",
+    "mase": "MASE",
+}
 
 
 def render(
     recipe: Mapping[str, Any],
-    found: outcome.EvaluationOutcome,
+    found: outcome.AnyOutcome,
     *,
     class_counts: Mapping[str, Sequence[int]],
     epochs: Sequence[Mapping[str, Any]],
@@ -25,27 +31,46 @@ def render(
     Args:
         recipe: The resolved recipe as plain data.
         found: What the evaluation found.
-        class_counts: Split name -> number of examples of each class, by label.
+        class_counts: Split name -> number of examples of each class, by label; empty for numbers.
         epochs: For each epoch, metric name -> value.
     """
-    class_names = recipe["data"]["label"]["class_names"]
-    template_text = importlib.resources.files(__package__).joinpath("template.html").read_text()
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    return environment.from_string(template_text).render(
+    if isinstance(found, outcome.NumbersOutcome):
+        template, findings = "numbers.html", _number_findings(found)
+    else:
+        template, findings = "classes.html", _class_findings(recipe, found, class_counts)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, loader=jinja2.FunctionLoader(_template)
+    )
+    return environment.get_template(template).render(
         recipe=recipe,
         recipe_json=json.dumps(recipe, indent=1),
         outcome=found,
         verdict=_verdict(found),
-        classes=_class_rows(found, class_names, class_counts["train"]),
-        confusion_svg=figures.confusion_matrix(found.confusion_KK, class_names),
         learning_svg=figures.learning_curves(epochs),
+        **findings,
     )
 
 
-def _verdict(found: outcome.EvaluationOutcome) -> str:
+def _template(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath(name).read_text()
+
+
+def _verdict(found: outcome.AnyOutcome) -> str:
     if found.blessed:
         return "The model met every threshold."
     return f"The model missed {len(found.failures)} threshold(s) and is not published."
+
+
+def _class_findings(
+    recipe: Mapping[str, Any],
+    found: outcome.EvaluationOutcome,
+    class_counts: Mapping[str, Sequence[int]],
+) -> dict[str, Any]:
+    class_names = recipe["data"]["label"]["class_names"]
+    return {
+        "classes": _class_rows(found, class_names, class_counts["train"]),
+        "confusion_svg": figures.confusion_matrix(found.confusion_KK, class_names),
+    }
 
 
 def _class_rows(
@@ -61,3 +86,35 @@ def _class_rows(
         for label, accuracy in enumerate(found.class_accuracy)
     ]
     return sorted(rows, key=lambda row: row["accuracy"])
+
+
+def _number_findings(found: outcome.NumbersOutcome) -> dict[str, Any]:
+    forecasts, steps, pairs = "", "", ""
+    if found.samples:
+        forecasts = number_figures.forecasts(found.samples, simple_name=found.simple_name)
+        steps = number_figures.errors_by_step(found)
+    if found.pairs:
+        pairs = number_figures.predictions_against_truth(found.pairs)
+    return {
+        "rows": [_metric_row(found, name) for name in found.metrics],
+        "forecasts_svg": forecasts,
+        "steps_svg": steps,
+        "pairs_svg": pairs,
+    }
+
+
+def _metric_row(found: outcome.NumbersOutcome, name: str) -> dict[str, Any]:
+    interval = found.intervals.get(name)
+    baseline, simple = found.baseline_metrics, found.simple_metrics.get(name)
+    return {
+        "title": _TITLES[name],
+        "value": _number(found.metrics[name]),
+        "interval": "" if interval is None else " to ".join(map(_number, interval)),
+        "baseline": "none" if baseline is None else _number(baseline[name]),
+        "simple": "" if simple is None else _number(simple),
+        "missed": name in {failure.metric for failure in found.failures},
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.5g}"

@@ -80,11 +80,15 @@ def _report_result(found: results.Results, recipe: Recipe) -> None:
     )
 
 
-def _metrics(
-    evaluation: outcome.EvaluationOutcome | None, recipe: Recipe
-) -> dict[str, float | str]:
+def _metrics(evaluation: outcome.AnyOutcome | None, recipe: Recipe) -> dict[str, float | str]:
     if evaluation is None:
         return {}
+    if isinstance(evaluation, outcome.NumbersOutcome):
+        return {
+            **evaluation.metrics,
+            "simple": evaluation.simple_name,
+            "simple_mae": evaluation.simple_metrics["mae"],
+        }
     worst = evaluation.worst_class()
     return {
         **evaluation.metrics,

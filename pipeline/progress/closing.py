@@ -60,12 +60,24 @@ def _metric_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> d
     facts: dict[str, str] = {}
     if "accuracy" in metrics:
         facts["accuracy"] = f"{metrics['accuracy']:.4f} (at least {evaluation.min_accuracy:g})"
+    if "mae" in metrics:
+        facts |= _error_facts(metrics, evaluation)
     if "worst_class_accuracy" in metrics:
         facts["worst class"] = (
             f"{metrics['worst_class']} {metrics['worst_class_accuracy']:.4f} "
             f"(at least {evaluation.min_class_accuracy:g})"
         )
     return facts
+
+
+def _error_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> dict[str, str]:
+    at_most = f" (at most {evaluation.max_mae:g})" if evaluation.max_mae is not None else ""
+    at_least = f" (at least {evaluation.min_skill:g})" if evaluation.min_skill is not None else ""
+    return {
+        "mean error": f"{metrics['mae']:.6g}{at_most}",
+        "skill": f"{metrics['skill']:.4f}{at_least} beside {metrics['simple']}, "
+        f"whose mean error is {metrics['simple_mae']:.6g}",
+    }
 
 
 def _ask_command(program: str, path: str, image: str | None) -> str:

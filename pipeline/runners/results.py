@@ -24,7 +24,7 @@ class Results:
         published_version: Its number.
     """
 
-    evaluation: outcome.EvaluationOutcome | None = None
+    evaluation: outcome.AnyOutcome | None = None
     report_path: str | None = None
     published_path: str | None = None
     published_version: int | None = None

@@ -45,7 +45,8 @@ class RunSummary(StrictConfig):
         sentence: Why it did not publish, and what to do; empty when it did.
         run_dir: Absolute folder of the run.
         started_at: ISO 8601 time with zone.
-        metrics: On the test split: `accuracy`, `worst_class`, `worst_class_accuracy` and others.
+        metrics: On the test split: `accuracy`, `worst_class`, `worst_class_accuracy`, or `mae`,
+            `skill` and the simple forecast's `simple_mae`, and others.
         seconds: Where the time went.
         published: The published model, or None.
         report_path: The report, or None.

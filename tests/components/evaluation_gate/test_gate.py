@@ -67,3 +67,51 @@ def test_each_key_to_relax_is_named_once():
 
 def test_a_long_list_of_failures_is_cut():
     assert "; and 3 more. Train longer" in _refusal(*[_failure()] * 9)
+
+
+_NUMBERS = outcome.NumbersOutcome(
+    blessed=False,
+    num_examples=100,
+    metrics={"mae": 120.0, "rmse": 150.0, "skill": 0.25},
+    intervals={},
+    simple_name="the value 48 steps before",
+    simple_metrics={"mae": 160.0, "rmse": 200.0},
+    baseline_metrics=None,
+    step_mae_H=(120.0,),
+    simple_step_mae_H=(160.0,),
+    samples=(),
+    pairs=(),
+    failures=(),
+)
+
+
+@pytest.mark.parametrize(
+    ("failure", "sentence", "key"),
+    [
+        (
+            {"metric": "mae", "value": 120.0, "bound": 100.0},
+            "the mean absolute error is 120 and must be at most 100 (too large by 20)",
+            "max_mae",
+        ),
+        (
+            {"metric": "skill", "value": 0.25, "bound": 0.3},
+            "the skill is 0.2500 and must be at least 0.3000 (short by 0.0500): the mean absolute "
+            "error is 120, and 160 if one says the value 48 steps before",
+            "min_skill",
+        ),
+        (
+            {"metric": "mae", "kind": "change", "value": 0.034, "bound": 0.01},
+            "the mean absolute error rose by 3.4% against the last published model, and may rise "
+            "by 1.0%",
+            "max_mae_rise",
+        ),
+    ],
+)
+def test_a_missed_threshold_of_numbers_is_described(failure, sentence, key):
+    found = dataclasses.replace(_NUMBERS, failures=(_failure(**failure),))
+    with pytest.raises(gates.GateRefusedError) as caught:
+        gate.check(found)
+    assert caught.value.sentence == (
+        f"The model is not good enough to publish: {sentence}. Train longer or change the model "
+        f"or the data; or, if the model will do, relax `evaluation.{key}`."
+    )

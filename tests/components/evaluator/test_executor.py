@@ -14,7 +14,7 @@ from tests.components import tfx_factories
 
 # (label, brightness) of the test examples.
 _EXAMPLES = [(0, 0), (0, 40), (0, 200), (1, 90), (1, 180), (1, 220), (1, 255), (0, 120)]
-_THRESHOLDS = config.EvaluationConfig(
+_THRESHOLDS = config.ClassThresholds(
     min_accuracy=0.7, min_class_accuracy=0.6, max_accuracy_drop=0.05
 )
 _CLOSE = {"rel": 1e-5, "abs": 1e-6}
@@ -111,7 +111,7 @@ def test_a_good_model_is_blessed_with_what_the_resolver_looks_for(both, inputs):
 
 
 def test_a_class_below_its_threshold_is_not_blessed(inputs, tmp_path):
-    strict = config.EvaluationConfig(min_accuracy=0.9, min_class_accuracy=0.6)
+    strict = config.ClassThresholds(min_accuracy=0.9, min_class_accuracy=0.6)
     uri, blessing = _evaluate(tmp_path, _without_baseline(inputs), thresholds=strict)
     found = outcome.read(uri)
     assert blessing.get_int_custom_property("blessed") == 0
@@ -122,7 +122,7 @@ def test_a_class_below_its_threshold_is_not_blessed(inputs, tmp_path):
 
 def test_a_drop_against_the_baseline_is_not_blessed(inputs, tmp_path):
     swapped = {**inputs, "model": inputs["baseline_model"], "baseline_model": inputs["model"]}
-    lenient = config.EvaluationConfig(
+    lenient = config.ClassThresholds(
         min_accuracy=0.0, min_class_accuracy=0.0, max_accuracy_drop=0.05
     )
     uri, _ = _evaluate(tmp_path, swapped, thresholds=lenient)
@@ -131,7 +131,7 @@ def test_a_drop_against_the_baseline_is_not_blessed(inputs, tmp_path):
 
 
 def test_the_same_drop_passes_where_there_is_no_baseline(inputs, tmp_path):
-    lenient = config.EvaluationConfig(min_accuracy=0.0, min_class_accuracy=0.0)
+    lenient = config.ClassThresholds(min_accuracy=0.0, min_class_accuracy=0.0)
     assert outcome.read(
         _evaluate(tmp_path, _without_baseline(inputs), thresholds=lenient)[0]
     ).blessed

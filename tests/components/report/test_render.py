@@ -1,5 +1,7 @@
 """The report says what the evaluation found, and needs no other file."""
 
+import dataclasses
+
 import pytest
 
 from components.evaluator import outcome
@@ -58,3 +60,60 @@ def test_both_pictures_are_in_the_page(page):
 def test_equal_results_give_an_equal_page(page):
     again = render.render(_RECIPE, _FOUND, class_counts={"train": [300, 200]}, epochs=_EPOCHS)
     assert again == page
+
+
+_WINDOW = outcome.Sample(
+    quantile=0.5,
+    history_T=tuple(range(12)),
+    target_H=(12.0, 13.0),
+    prediction_H=(11.0, 13.5),
+    simple_H=(10.0, 11.0),
+)
+_FORECASTS = outcome.NumbersOutcome(
+    blessed=False,
+    num_examples=365,
+    metrics={"mae": 0.75, "rmse": 1.25, "skill": 0.625, "mase": 0.5},
+    intervals={"mae": (0.7, 0.8125)},
+    simple_name="the value 2 steps before",
+    simple_metrics={"mae": 2.0, "rmse": 2.5},
+    baseline_metrics={"mae": 0.875, "rmse": 1.5, "skill": 0.5, "mase": 0.6},
+    step_mae_H=(1.0, 0.5),
+    simple_step_mae_H=(2.0, 2.0),
+    samples=(_WINDOW, dataclasses.replace(_WINDOW, quantile=1.0)),
+    pairs=(),
+    failures=(outcome.Failure(metric="mae", label=None, kind="value", value=0.75, bound=0.5),),
+)
+_ERROR_EPOCHS = [{"loss": 0.5, "mae": 2.0, "rmse": 3.0, "val_mae": 1.0, "val_loss": 0.25}] * 2
+
+
+def _numbers_page(**changes):
+    found = dataclasses.replace(_FORECASTS, **changes)
+    return render.render(_RECIPE, found, class_counts={}, epochs=_ERROR_EPOCHS)
+
+
+def test_errors_stand_beside_the_interval_the_last_model_and_the_simple_forecast():
+    page = _numbers_page()
+    row = page[page.index("<td>mean absolute error</td>") :]
+    places = [row.index(text) for text in ("0.75", "0.7 to 0.8125", "0.875", ">2<", "<tr")]
+    assert places == sorted(places)
+    assert '<tr class="missed"><td>mean absolute error</td>' in page
+    assert "the value 2 steps before" in page
+
+
+def test_forecasts_the_error_by_step_and_learning_curves_are_drawn():
+    page = _numbers_page()
+    assert page.count("<svg") == 3
+    assert "Better than 50% of the test windows" in page
+    assert "The largest error of all" in page
+
+
+def test_predictions_of_a_table_are_drawn_against_the_truth():
+    page = _numbers_page(samples=(), pairs=((1.0, 1.5), (2.0, 2.5)))
+    assert "Predictions against truth" in page
+    assert "Error by steps ahead" not in page
+    assert page.count("<svg") == 2
+
+
+def test_too_few_examples_for_an_interval_are_said_to_be():
+    assert "too few test examples" in _numbers_page(intervals={})
+    assert "too few test examples" not in _numbers_page()

@@ -1,0 +1,1 @@
+"""Evaluation of a model that predicts numbers, beside the simplest forecast there is."""
