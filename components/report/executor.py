@@ -28,17 +28,19 @@ class Executor(base_executor.BaseExecutor):
         """Writes `report.html` into the `report` artifact."""
         class_counts = artifact_utils.get_single_instance(input_dict["class_counts"])
         class_counts.read()
+        history = _history(artifact_utils.get_single_uri(input_dict["model_run"]))
         page = render.render(
             json.loads(exec_properties["recipe"]),
             outcome.read(artifact_utils.get_single_uri(input_dict["evaluation"])),
             class_counts=class_counts.value,
-            epochs=_epochs(artifact_utils.get_single_uri(input_dict["model_run"])),
+            epochs=history["epochs"],
+            how_trained=history["how"],
         )
         folder = artifact_utils.get_single_uri(output_dict["report"])
         with fileio.open(posixpath.join(folder, render.FILE_NAME), "w") as file:
             file.write(page)
 
 
-def _epochs(model_run_uri: str) -> list[dict[str, Any]]:
+def _history(model_run_uri: str) -> dict[str, Any]:
     with fileio.open(posixpath.join(model_run_uri, HISTORY_FILE)) as file:
-        return json.loads(file.read())["epochs"]
+        return dict(json.loads(file.read()))

@@ -25,6 +25,7 @@ def render(
     *,
     class_counts: Mapping[str, Sequence[int]],
     epochs: Sequence[Mapping[str, Any]],
+    how_trained: str,
 ) -> str:
     """Returns the page.
 
@@ -33,6 +34,7 @@ def render(
         found: What the evaluation found.
         class_counts: Split name -> number of examples of each class, by label; empty for numbers.
         epochs: For each epoch, metric name -> value.
+        how_trained: Precision, replicas and execution, in words.
     """
     if isinstance(found, outcome.NumbersOutcome):
         template, findings = "numbers.html", _number_findings(found)
@@ -47,6 +49,7 @@ def render(
         outcome=found,
         verdict=_verdict(found),
         learning_svg=figures.learning_curves(epochs),
+        how_trained=how_trained,
         **findings,
     )
 

@@ -13,6 +13,7 @@ from components.trainer import (
     loss_scale,
     losses,
     optimizer,
+    rematerialisation,
     schedule,
     strategy,
 )
@@ -34,12 +35,14 @@ class Built:
         rate: The learning-rate schedule.
         plain_loss: The loss without class weights, with which validation is measured.
         plateau: Settings with which the rate falls, if the schedule says so.
+        network: The rematerialised model, if the recipe asks for it.
     """
 
     step: train_step.TrainStep
     rate: schedule.WarmupSchedule
     plain_loss: train_step.LossFunction
     plateau: config.PlateauConfig | None
+    network: rematerialisation.Rematerialised | None
 
 
 def check_request(
@@ -103,6 +106,7 @@ def build(
     loss = plain_loss
     if training.class_weights is not None:
         loss = losses.with_class_weights(plain_loss, training.class_weights)
+    network = rematerialisation.Rematerialised(model) if training.rematerialisation else None
     is_float16 = keras.config.dtype_policy().name == "mixed_float16"
     built_step = train_step.TrainStep(
         model,
@@ -118,7 +122,15 @@ def build(
         ),
         scale=loss_scale.DynamicLossScale() if is_float16 else None,
     )
-    return Built(step=built_step, rate=rate, plain_loss=plain_loss, plateau=_plateau(training))
+    if network is not None:
+        built_step.set_network(network)
+    return Built(
+        step=built_step,
+        rate=rate,
+        plain_loss=plain_loss,
+        plateau=_plateau(training),
+        network=network,
+    )
 
 
 def _loss(training: config.TrainingConfig, head: heads.Head) -> train_step.LossFunction:

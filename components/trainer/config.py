@@ -115,6 +115,8 @@ class TrainingConfig(StrictConfig):
     class_weights: tuple[Annotated[float, pydantic.Field(ge=0.0)], ...] | None = None
     # Micro-batches per step: the memory of one, the mathematics of all.
     accumulation_steps: PositiveInt = 1
+    # Blocks of the model are computed again for their gradients instead of being kept.
+    rematerialisation: bool = False
     # Momentum of the moving average of the weights that is measured and exported; none if unset.
     ema_momentum: Annotated[float, pydantic.Field(gt=0.0, lt=1.0)] | None = None
     # Prefixes of names of layers that stay as they are.

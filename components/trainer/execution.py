@@ -17,7 +17,7 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
-from components.trainer import schedule, snapshot
+from components.trainer import memory_trial, schedule, snapshot, strategy
 from components.trainer import step as train_step
 from models.base_config import StrictConfig
 
@@ -37,10 +37,24 @@ class Execution(StrictConfig):
     Attributes:
         steps_per_execution: Steps between two returns to Python.
         jit_compile: True if XLA compiles the step.
+        rematerialisation: What it saves and costs; None where the recipe does not ask for it, or
+            where it was not measured.
     """
 
     steps_per_execution: int
     jit_compile: bool
+    rematerialisation: memory_trial.RematerialisationCost | None = None
+
+    def sentence(self) -> str:
+        """Says how the steps are executed.
+
+        >>> Execution(steps_per_execution=1, jit_compile=False).sentence()
+        'Steps between two returns to Python: 1; compiled by XLA: no.'
+        """
+        compiled = "yes" if self.jit_compile else "no"
+        text = f"Steps between two returns to Python: {self.steps_per_execution}; compiled by XLA: "
+        cost = self.rematerialisation
+        return f"{text}{compiled}." if cost is None else f"{text}{compiled}. {cost.sentence()}"
 
 
 def choose(
@@ -74,8 +88,7 @@ def choose(
         return chosen
     if jit_compile is True:
         step.set_jit(True)
-    is_cluster = getattr(step.strategy.extended, "_in_multi_worker_mode", bool)()
-    if is_cluster and steps_per_execution == "auto":
+    if strategy.is_cluster(step.strategy) and steps_per_execution == "auto":
         # Workers that chose differently would wait for each other for ever.
         return Execution(steps_per_execution=_UNMEASURED_STEPS, jit_compile=jit_compile is True)
     if steps_per_execution != "auto" and jit_compile != "auto":

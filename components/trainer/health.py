@@ -66,8 +66,10 @@ class HealthCheck:
                 f"Training diverged: by step {record.global_step} the weight {path} holds "
                 f"non-finite values. {_CURE}{self._last_checkpoint}"
             )
-        for finding in findings(self._last_norms, self._last_dead):
-            self._say_once(finding)
+        # A residual block starts as the identity, and nothing in it has a gradient before that.
+        if record.global_step > 1:
+            for finding in findings(self._last_norms, self._last_dead):
+                self._say_once(finding)
 
     def _say_once(self, sentence: str) -> None:
         if sentence not in self._reported:

@@ -119,6 +119,7 @@ def _first_examples(files: tuple[str, ...]) -> list[bytes]:
 def _write_history(directory: pathlib.Path, result: train.TrainResult) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     record: dict[str, typing.Any] = {
+        "how": result.sentence(),
         "policy": result.policy,
         "num_replicas": result.num_replicas,
         "execution": result.execution.to_dict(),

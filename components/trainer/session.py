@@ -13,14 +13,17 @@ from components.trainer import (
     health,
     logs,
     loop,
+    memory_trial,
     monitors,
     saving,
     signals,
     snapshot,
+    strategy,
     tensorboard,
 )
 from components.trainer import build as builds
 from components.trainer import request as train_request
+from components.trainer.diagnostics import estimate
 
 LOG_FILE = "log.jsonl"
 CHECKPOINTS_DIR = "checkpoints"
@@ -143,11 +146,13 @@ class Session:
             chosen = execution.Execution.from_dict(checkpoint.loop["execution"])
             self._built.step.set_jit(chosen.jit_compile)
             return chosen
+        # First, since it looks at memory that was never used before.
+        cost = self._rematerialisation_cost(train_data)
         request = self._request
         memory = None
         if request.cache_dir is not None:
             memory = execution.memory_path(request.cache_dir, request.run_config())
-        return execution.choose(
+        chosen = execution.choose(
             self._built.step,
             self._built.rate,
             lambda: iter(train_data),
@@ -156,6 +161,23 @@ class Session:
             num_steps=self._steps_per_epoch * request.training.num_epochs,
             memory=memory,
         )
+        return chosen.model_copy(update={"rematerialisation": cost})
+
+    def _rematerialisation_cost(self, train_data: Any) -> memory_trial.RematerialisationCost | None:
+        # The workers of a cluster might decide differently, and would wait for each other.
+        if self._built.network is None or strategy.is_cluster(self._strategy):
+            return None
+        cost = memory_trial.measure(
+            self._built.step,
+            self._built.rate,
+            iter(train_data),
+            network=self._built.network,
+            try_without=estimate.is_plain_step_safe(
+                self._request, num_replicas=self._strategy.num_replicas_in_sync
+            ),
+        )
+        logs.message(cost.sentence())
+        return cost
 
     def _evaluate_function(self) -> Any:
         validation = self._distributed(batches.validation_dataset(self._request))

@@ -21,6 +21,8 @@ from components.trainer import averages, loss_scale, metrics, seeds
 # One tensor, or a dict of them, each with the batch as its first axis.
 Inputs = Any
 LossFunction = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+# Called as the model is, with `training`; answers as it does.
+Network = Callable[..., dict[str, tf.Tensor]]
 Batch = tuple[tf.Tensor, ...]
 
 
@@ -107,16 +109,27 @@ class TrainStep:
         self._measure = metrics.measure_of(model)
         self._options = options
         self._seeds = seeds.LayerSeeds(model, seed=options.seed)
+        self._network: Network = model
         self.set_jit(options.jit_compile)
 
     def set_jit(self, jit_compile: bool) -> None:
         """Chooses whether XLA compiles the step; the next call traces anew."""
+        self._jit_compile = jit_compile
         self._gradients = self._sum_gradients
         self._update = self._clip_and_apply
         if jit_compile:
             self._gradients = tf.function(self._sum_gradients, jit_compile=True)
             self._update = tf.function(self._clip_and_apply, jit_compile=True)
         self._run = tf.function(self._run_steps)
+
+    def set_network(self, network: Network) -> None:
+        """Chooses what computes the forward pass over the model's weights; the next call traces.
+
+        Args:
+            network: The model itself, or it rematerialised.
+        """
+        self._network = network
+        self.set_jit(self._jit_compile)
 
     @property
     def num_traces(self) -> int:
@@ -228,7 +241,7 @@ class TrainStep:
         self, inputs: Inputs, answers: tf.Tensor, weights_B: tf.Tensor
     ) -> tuple[list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
-            outputs = self.model(inputs, training=True)[self._measure.output_name]
+            outputs = self._network(inputs, training=True)[self._measure.output_name]
             losses_B = self._loss_function(outputs, answers) * weights_B
             loss = tf.reduce_sum(losses_B) / self._options.global_batch_size
             if self.model.losses:

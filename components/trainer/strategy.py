@@ -67,6 +67,11 @@ def per_replica_batch_size(
     return global_batch_size // num_replicas
 
 
+def is_cluster(strategy: tf.distribute.Strategy) -> bool:
+    """Says whether other processes take part, so that all must decide alike."""
+    return bool(getattr(strategy.extended, "_in_multi_worker_mode", bool)())
+
+
 def _best_strategy() -> str:
     if len(_cluster_workers()) > 1:
         return "multi_worker_mirrored"

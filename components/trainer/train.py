@@ -39,6 +39,12 @@ class TrainResult:
     execution: execution.Execution
     is_writer: bool = True
 
+    def sentence(self) -> str:
+        """Says how it was trained, for the report."""
+        return (
+            f"Precision: {self.policy}; replicas: {self.num_replicas}. {self.execution.sentence()}"
+        )
+
 
 def train(request: train_request.TrainRequest) -> TrainResult:
     """Trains a model from its recipe, from the beginning or from the last checkpoint.

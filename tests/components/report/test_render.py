@@ -29,9 +29,19 @@ _EPOCHS = [
 ]
 
 
+def _render():
+    return render.render(
+        _RECIPE,
+        _FOUND,
+        class_counts={"train": [300, 200]},
+        epochs=_EPOCHS,
+        how_trained="Precision: float32; replicas: 1.",
+    )
+
+
 @pytest.fixture(scope="module")
 def page():
-    return render.render(_RECIPE, _FOUND, class_counts={"train": [300, 200]}, epochs=_EPOCHS)
+    return _render()
 
 
 def test_the_metrics_stand_beside_the_baseline(page):
@@ -58,8 +68,11 @@ def test_both_pictures_are_in_the_page(page):
 
 
 def test_equal_results_give_an_equal_page(page):
-    again = render.render(_RECIPE, _FOUND, class_counts={"train": [300, 200]}, epochs=_EPOCHS)
-    assert again == page
+    assert _render() == page
+
+
+def test_the_page_says_how_the_model_was_trained(page):
+    assert "<p>Precision: float32; replicas: 1.</p>" in page
 
 
 _WINDOW = outcome.Sample(
@@ -88,7 +101,9 @@ _ERROR_EPOCHS = [{"loss": 0.5, "mae": 2.0, "rmse": 3.0, "val_mae": 1.0, "val_los
 
 def _numbers_page(**changes):
     found = dataclasses.replace(_FORECASTS, **changes)
-    return render.render(_RECIPE, found, class_counts={}, epochs=_ERROR_EPOCHS)
+    return render.render(
+        _RECIPE, found, class_counts={}, epochs=_ERROR_EPOCHS, how_trained="Precision: float32."
+    )
 
 
 def test_errors_stand_beside_the_interval_the_last_model_and_the_simple_forecast():

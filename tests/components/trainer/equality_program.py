@@ -22,6 +22,7 @@ from components.trainer import (
     losses,
     optimizer,
     precision,
+    rematerialisation,
     schedule,
     seeds,
     step,
@@ -51,6 +52,7 @@ CASES = {
     "weights": {"optimizer": _SGD, "weighted": True},
     "schedule_loop": {"optimizer": _ADAMW, "steps_per_execution": 8, "schedule": "one_cycle"},
     "numbers": {"optimizer": _ADAMW, "numbers": True, "weighted": True, "accumulation_steps": 2},
+    "rematerialisation": {"optimizer": _SLOW_SGD, "norm": True, "rematerialisation": True},
     "mixed_float16": {"optimizer": _ADAMW, "precision": "mixed_float16"},
     # An example that only the last replica sees overflows.
     "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
@@ -122,6 +124,9 @@ def train(case, distribution):
             ),
             scale=loss_scale.DynamicLossScale() if "precision" in case else None,
         )
+    if case.get("rematerialisation"):
+        with distribution.scope():
+            train_step.set_network(rematerialisation.Rematerialised(model))
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
     dataset = batches(

@@ -85,8 +85,8 @@ def test_estimate_counts_parameters_gradients_and_optimizer_exactly(request_):
     assert needed.num_parameters == num_parameters
     assert (needed.parameters, needed.gradients) == (4 * num_parameters, 4 * num_parameters)
     assert needed.optimizer == 2 * 4 * num_parameters
-    # Input, rescaled and flattened 64 values each, then 32 and 10, all float32.
-    assert needed.activations == request.training.global_batch_size * 4 * (3 * 64 + 32 + 10)
+    # The flattened input of 64 values, without which no gradient, then 32 and 10, all float32.
+    assert needed.activations == request.training.global_batch_size * 4 * (64 + 32 + 10)
 
 
 def test_estimate_divides_activations_and_not_weights_over_replicas(request_):
@@ -96,14 +96,37 @@ def test_estimate_divides_activations_and_not_weights_over_replicas(request_):
 
 
 def test_levers_begin_with_the_largest_saving(request_):
-    large = _with(request_, global_batch_size=1024, accumulation_steps=2, precision="float32")
+    large = _with(
+        request_,
+        global_batch_size=1024,
+        accumulation_steps=2,
+        precision="float32",
+        rematerialisation=True,
+    )
     levers = estimate.estimate(large).levers(large.training)
     assert levers[0].startswith("`training.accumulation_steps = 4`")
     assert levers[-1].startswith('`training.optimizer.name = "sgd"`')
 
 
+def test_rematerialisation_is_a_lever_with_its_saving(request_):
+    model = parse_model_config({"architecture": "cnn", "stage_channels": [8, 8]})
+    needed = estimate.estimate(dataclasses.replace(request_, model=model))
+    saving = needed.activations - needed.rematerialised_activations
+    assert saving > needed.activations / 3
+    expected = (
+        "`training.rematerialisation = true`: about a third more time "
+        f"(about {estimate.format_bytes(saving)})"
+    )
+    assert expected in needed.levers(request_.training)
+
+
 def test_levers_leave_out_what_the_recipe_has_already(request_):
-    lean = _with(request_, precision="mixed_bfloat16", optimizer={"name": "sgd"})
+    lean = _with(
+        request_,
+        precision="mixed_bfloat16",
+        optimizer={"name": "sgd"},
+        rematerialisation=True,
+    )
     levers = estimate.estimate(lean).levers(lean.training)
     assert [lever.split()[0] for lever in levers] == ["`training.accumulation_steps"]
 
