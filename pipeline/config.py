@@ -71,6 +71,11 @@ class Recipe(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _augmentation_fits_the_input(self) -> Self:
+        self.input.check_kind(self.data.input_name)
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _settings_fit_the_answers(self) -> Self:
         self.training.check_answers(predicts_numbers=self.data.predicts_numbers)
         self.evaluation.check_answers(predicts_numbers=self.data.predicts_numbers)

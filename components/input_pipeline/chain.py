@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.input_pipeline import decoding, examples, order, shard_index
-from components.input_pipeline.augmentation import images, mixing
+from components.input_pipeline.augmentation import augmenter, mixing
 from components.input_pipeline.config import AugmentConfig, InputConfig
 from models import inputs
 
@@ -96,9 +96,9 @@ def train_stages(
     """
     source = examples.open_examples(shards, decode, cache=input_config.cache)
     check_batch_size(global_batch_size, num_rows=source.num_rows)
-    config = input_config.augment
+    augment = augmenter.make_augmenter(input_config, decode.inputs)
     part_size = global_batch_size
-    if config.changes_images:
+    if augment is not None and isinstance(decode.inputs, inputs.ImageInput):
         part_size = _part_size(global_batch_size, decode.inputs)
     num_parts = global_batch_size // part_size
     folded_seed = seed % _SEED_LIMIT
@@ -111,13 +111,14 @@ def train_stages(
         ),
     )
     batches = stages["read"] = source.batches(stages["order"], batch_size=part_size)
-    if config.changes_images:
-        batches = stages["augment"] = _augment(parts, batches, config, seed=folded_seed)
+    if augment is not None:
+        batches = stages["augment"] = _augment(parts, batches, augment, seed=folded_seed)
     if num_parts > 1:
         batches = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
         stages["batch"] = batches
-    if config.is_mixed:
+    if input_config.augment.is_mixed:
         steps = _numbers(start_step, num_steps)
+        config = input_config.augment
         mixed = _mix(steps, batches, config, num_classes=num_classes, seed=folded_seed)
         batches = stages["mix"] = mixed
     stages["prefetch"] = batches.prefetch(_PREFETCH_BATCHES)
@@ -134,16 +135,11 @@ def _numbers(start_step: int, num_steps: int | None, *, parts_per_step: int = 1)
     return tf.data.Dataset.range(start_step * parts_per_step, stop)
 
 
-def _part_size(global_batch_size: int, spec: inputs.InputSpec) -> int:
-    """Returns how many examples are augmented at once: so many that their pixels stay in a cache.
+def _part_size(global_batch_size: int, spec: inputs.ImageInput) -> int:
+    """Returns how many images are augmented at once: so many that their pixels stay in a cache.
 
     It divides the batch, and depends on nothing of the machine, since the draws depend on it.
     """
-    if not isinstance(spec, inputs.ImageInput):
-        raise ValueError(
-            "input.augment changes images. "
-            f"Received: input.augment for the input {spec.kind!r}. Remove the table."
-        )
     image_bytes = 4 * spec.height_px * spec.width_px * spec.channels
     limit = max(1, _PART_BYTES // image_bytes)
     return next(
@@ -160,14 +156,10 @@ def _join_parts(images_PBHWC: tf.Tensor, labels_PB: tf.Tensor) -> tuple[tf.Tenso
 
 
 def _augment(
-    parts: tf.data.Dataset, batches: tf.data.Dataset, config: AugmentConfig, *, seed: int
+    parts: tf.data.Dataset, batches: tf.data.Dataset, augment: augmenter.Augmenter, *, seed: int
 ) -> tf.data.Dataset:
-    def augment_part(
-        part: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        images_BHWC, labels_B = batch
-        seed_2 = tf.stack([tf.constant(seed, tf.int64), part])
-        return images.augment_images(images_BHWC, config, seed_2=seed_2), labels_B
+    def augment_part(part: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
+        return augment(*batch, tf.stack([tf.constant(seed, tf.int64), part]))
 
     return tf.data.Dataset.zip((parts, batches)).map(
         augment_part, num_parallel_calls=examples.parallel_calls(), deterministic=True

@@ -70,8 +70,84 @@ class AugmentConfig(StrictConfig):
         return self.model_copy(update={"mixup_alpha": 0.0, "cutmix_alpha": 0.0}) != AugmentConfig()
 
 
+class AugmentTextConfig(StrictConfig):
+    """Random changes to training texts; each is off by default."""
+
+    # Probability that a token becomes the unknown one.
+    dropout_probability: Fraction = 0.0
+    # Probability that a token is chosen for BERT's masking (https://arxiv.org/abs/1810.04805): of
+    # those, 80 % become the unknown one, 10 % any other, and 10 % stay.
+    mask_probability: Fraction = 0.0
+
+
+class AugmentAudioConfig(StrictConfig):
+    """Random changes to training recordings; each is off by default."""
+
+    # Longest way by which a recording is moved, as a share of its length.
+    max_shift_share: Fraction = 0.0
+    # Lowest and highest ratio of the recording's power to that of white noise; unset is no noise.
+    noise_snr_db: tuple[float, float] | None = None
+
+    @pydantic.field_validator("noise_snr_db")
+    @classmethod
+    def _range_is_in_order(cls, snr_db: tuple[float, float] | None) -> tuple[float, float] | None:
+        if snr_db is not None and snr_db[0] > snr_db[1]:
+            raise ValueError(
+                "noise_snr_db must hold the lowest ratio first. "
+                f"Received: noise_snr_db={list(snr_db)}. Exchange the two."
+            )
+        return snr_db
+
+
+class AugmentSeriesConfig(StrictConfig):
+    """Random changes to the past of training series; each is off by default."""
+
+    # Deviation of the noise of each step, as a share of the channel's own deviation.
+    jitter: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+    # Deviation of the factor, about 1, of a whole series; its future is multiplied too.
+    scaling: Annotated[float, pydantic.Field(ge=0.0)] = 0.0
+    # Whether a tenth of the steps takes half or twice the time.
+    warps_window: bool = False
+
+
 class InputConfig(StrictConfig):
     """How examples become batches."""
 
     cache: Literal["memory", "none"] = "memory"
+    # Of images; the others are of their own kinds.
     augment: AugmentConfig = AugmentConfig()
+    augment_text: AugmentTextConfig = AugmentTextConfig()
+    augment_audio: AugmentAudioConfig = AugmentAudioConfig()
+    augment_series: AugmentSeriesConfig = AugmentSeriesConfig()
+
+    def augmented_kinds(self) -> tuple[str, ...]:
+        """Returns the kinds of input that anything but mixing is on for.
+
+        >>> InputConfig(augment_text=AugmentTextConfig(dropout_probability=0.1)).augmented_kinds()
+        ('text',)
+        """
+        is_on = {
+            "image": self.augment.changes_images,
+            "text": self.augment_text != AugmentTextConfig(),
+            "audio": self.augment_audio != AugmentAudioConfig(),
+            "series": self.augment_series != AugmentSeriesConfig(),
+        }
+        return tuple(kind for kind, is_changed in is_on.items() if is_changed)
+
+    def check_kind(self, kind: str) -> None:
+        """Checks that nothing is on for another kind of input.
+
+        Args:
+            kind: The kind that the recipe's `[data]` has.
+
+        Raises:
+            ValueError: If something is.
+        """
+        on = (*self.augmented_kinds(), *(("image",) if self.augment.is_mixed else ()))
+        for other in on:
+            if other != kind:
+                table = "augment" if other == "image" else f"augment_{other}"
+                raise ValueError(
+                    f"The table input.{table} changes the input {other!r}. "
+                    f"Received: the input {kind!r}. Remove the table."
+                )
