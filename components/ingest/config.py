@@ -13,50 +13,10 @@ from components.ingest.features.config import (
     TargetFeature,
     TextFeature,
 )
+from components.ingest.sources.config import FilesSource, Source
 from models.base_config import StrictConfig
 
 Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
-
-
-class TfdsSource(StrictConfig):
-    """A TensorFlow Datasets name, had from a prepared folder, the network or a Debian package."""
-
-    kind: Literal["tfds"]
-    name: str
-    data_dir: str | None = None
-
-
-class SklearnSource(StrictConfig):
-    """A dataset that the scikit-learn package itself ships."""
-
-    kind: Literal["sklearn"]
-    name: Literal["digits"]
-
-
-class ImageFolderSource(StrictConfig):
-    """A folder of images: `<class>/<file>`, or `<split>/<class>/<file>` with given splits."""
-
-    kind: Literal["image_folder"]
-    # From the root or from the home folder, so that it means the same wherever the run starts.
-    path: str
-    # A CSV file in the folder with the columns "file", "label" and, if the splits are given,
-    # "split"; without it a file's class is the name of its folder.
-    labels_file: str | None = None
-
-    @pydantic.field_validator("path")
-    @classmethod
-    def _path_is_absolute(cls, path: str) -> str:
-        if not path.startswith(("/", "~")):
-            raise ValueError(
-                "path must begin with / or ~, since the run may start in any folder. "
-                f'Received: "{path}". Write it in full, such as "~/photos".'
-            )
-        return path
-
-
-Source = Annotated[
-    TfdsSource | SklearnSource | ImageFolderSource, pydantic.Field(discriminator="kind")
-]
 
 
 FeatureT = TypeVar("FeatureT", ImageFeature, LabelFeature)
@@ -77,6 +37,10 @@ class SplitConfig(StrictConfig):
     validation_share: Share = 0.1
     # Only for sources without a test split of their own.
     test_share: Share | None = None
+    # k-fold: what is not in the test split is cut into `folds` equal parts, of which number `fold`
+    # is the validation split, instead of a share.
+    folds: Annotated[int, pydantic.Field(ge=2)] | None = None
+    fold: Annotated[int, pydantic.Field(ge=0)] = 0
 
     @pydantic.model_validator(mode="after")
     def _groups_and_times_have_a_column(self) -> Self:
@@ -84,6 +48,23 @@ class SplitConfig(StrictConfig):
             raise ValueError(
                 f'by = "{self.by}" needs the column that it goes by. Received: no key. '
                 "Set data.splits.key to its name."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _folds_make_sense(self) -> Self:
+        if self.folds is None and self.fold:
+            raise ValueError(
+                f"fold needs folds, the number of parts. Received: fold = {self.fold}, no folds."
+            )
+        if self.folds is not None and self.fold >= self.folds:
+            raise ValueError(
+                f"fold must be below folds. Received: fold = {self.fold}, folds = {self.folds}."
+            )
+        if self.folds is not None and self.by == "time":
+            raise ValueError(
+                'folds needs by = "hash" or by = "group", since a fold amid the others would look '
+                'into the future. Received: by = "time". Remove one of them.'
             )
         return self
 
@@ -137,6 +118,25 @@ class DataConfig(StrictConfig):
             raise ValueError(
                 "data must have either a table label or a table target, and neither beside series. "
                 f"Received: {', '.join(answers) or 'neither'}."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _key_is_in_a_column(self) -> Self:
+        if self.splits.key is not None and not isinstance(self.source, FilesSource):
+            raise ValueError(
+                "data.splits.key needs a source with columns. Received: data.source.kind = "
+                f'"{self.source.kind}". Remove data.splits.key and data.splits.by.'
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _series_split_by_time(self) -> Self:
+        if self.series and (self.splits.by, self.splits.key) != ("time", self.series.time):
+            raise ValueError(
+                'A series must be split by time: data.splits.by = "time" and key = '
+                f'"{self.series.time}". Received: by = "{self.splits.by}", '
+                f"key = {self.splits.key!r}. Correct data.splits."
             )
         return self
 

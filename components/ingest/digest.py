@@ -11,6 +11,7 @@ from pathlib import Path
 from components.ingest import resolve
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError
+from components.ingest.sources.files import SourceFile
 
 ABSENT = "absent"
 
@@ -32,8 +33,11 @@ def source_digest(data: DataConfig, cache_dir: Path) -> str:
     return ABSENT if source is None else files_digest(source.files(), cache_dir)
 
 
-def files_digest(files: Mapping[str, Path], cache_dir: Path) -> str:
+def files_digest(files: Mapping[str, Path | SourceFile], cache_dir: Path) -> str:
     """Returns one digest over the names and bytes of files, in order; where they lie is no part.
+
+    A file that only a URI names counts by its size and when it was written, so that it is not read
+    twice.
 
     Raises:
         DataError: If a file cannot be read.
@@ -62,12 +66,14 @@ def _cache(cache_dir: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def _file_digest(path: Path, cache: sqlite3.Connection) -> str:
+def _file_digest(path: Path | SourceFile, cache: sqlite3.Connection) -> str:
     try:
+        if isinstance(path, SourceFile):
+            return path.stamp()
         return _known_or_read(path, cache)
     except OSError as error:
         raise DataError(
-            f"Expected to read {path}, but: {error.strerror}. "
+            f"Expected to read {error.filename}, but: {error.strerror or error}. "
             "Restore the file, or take it out of the source."
         ) from error
 

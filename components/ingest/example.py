@@ -36,12 +36,18 @@ def encode_example(features: Mapping[str, Value]) -> bytes:
     >>> sorted(decode_example(encode_example({"image": b"png", "label": 3, "size": []})).items())
     [('image', [b'png']), ('label', [3]), ('size', [])]
     """
-    body = b"".join([_entry(name, features[name]) for name in sorted(features)])
-    return b"\n" + varint(len(body)) + body
+    return finish_example(
+        b"".join([encode_entry(name, features[name]) for name in sorted(features)])
+    )
 
 
-def _entry(name: str, value: Value) -> bytes:
-    """Encodes a map entry; the common kinds of a single value come first, as they are quick."""
+def finish_example(entries: bytes) -> bytes:
+    """Returns the tf.Example that consists of encoded entries, which are in order."""
+    return b"\n" + _varint(len(entries)) + entries
+
+
+def encode_entry(name: str, value: Value) -> bytes:
+    """Encodes one feature under its name; single values, which are common, come first."""
     if isinstance(value, bytes):
         return _bytes_entry(name, value)
     if isinstance(value, int):
@@ -49,7 +55,7 @@ def _entry(name: str, value: Value) -> bytes:
     if isinstance(value, float):
         return _packed_entry(name, _FLOAT_LIST, struct.pack("<f", value))
     if value is None or len(value) == 0:
-        return entry_head(name, 0)
+        return _entry_head(name, 0)
     if isinstance(value, np.ndarray):
         return _packed_entry(name, _FLOAT_LIST, value.astype("<f4").tobytes())
     return _list_entry(name, value)
@@ -57,9 +63,9 @@ def _entry(name: str, value: Value) -> bytes:
 
 def _list_entry(name: str, values: Sequence[bytes] | Sequence[int] | Sequence[float]) -> bytes:
     if all(isinstance(value, bytes) for value in values):
-        items = b"".join(b"\n" + varint(len(value)) + value for value in values)  # type: ignore[arg-type, operator]
-        feature = _BYTES_LIST + varint(len(items)) + items
-        return entry_head(name, len(feature)) + feature
+        items = b"".join(b"\n" + _varint(len(value)) + value for value in values)  # type: ignore[arg-type, operator]
+        feature = _BYTES_LIST + _varint(len(items)) + items
+        return _entry_head(name, len(feature)) + feature
     if all(isinstance(value, int) for value in values):
         return _packed_entry(name, _INT64_LIST, b"".join(_int64(int(value)) for value in values))
     if all(isinstance(value, int | float) for value in values):
@@ -72,10 +78,10 @@ def _list_entry(name: str, values: Sequence[bytes] | Sequence[int] | Sequence[fl
 
 def _bytes_entry(name: str, value: bytes) -> bytes:
     """Encodes a map entry that holds one byte string; only sizes travel inwards, so one copy."""
-    value_head = b"\n" + varint(len(value))
+    value_head = b"\n" + _varint(len(value))
     list_size = len(value_head) + len(value)
-    list_head = _BYTES_LIST + varint(list_size)
-    return entry_head(name, len(list_head) + list_size) + list_head + value_head + value
+    list_head = _BYTES_LIST + _varint(list_size)
+    return _entry_head(name, len(list_head) + list_size) + list_head + value_head + value
 
 
 @functools.lru_cache(1 << 14)
@@ -84,30 +90,23 @@ def _int_entry(name: str, value: int) -> bytes:
 
 
 def _packed_entry(name: str, kind: bytes, packed: bytes) -> bytes:
-    values = b"\n" + varint(len(packed)) + packed
-    feature = kind + varint(len(values)) + values
-    return entry_head(name, len(feature)) + feature
+    values = b"\n" + _varint(len(packed)) + packed
+    feature = kind + _varint(len(values)) + values
+    return _entry_head(name, len(feature)) + feature
 
 
-def entry_head(name: str, feature_size: int) -> bytes:
-    """Returns what stands before the encoded feature of a map entry.
-
-    Args:
-        name: The feature's name.
-        feature_size: Bytes of the encoded feature.
-    """
+def _entry_head(name: str, feature_size: int) -> bytes:
     encoded = name.encode()
-    head = b"\n" + varint(len(encoded)) + encoded + b"\x12" + varint(feature_size)
-    return b"\n" + varint(len(head) + feature_size) + head
+    head = b"\n" + _varint(len(encoded)) + encoded + b"\x12" + _varint(feature_size)
+    return b"\n" + _varint(len(head) + feature_size) + head
 
 
 def _int64(value: int) -> bytes:
-    return varint(value & (1 << 64) - 1)
+    return _varint(value & (1 << 64) - 1)
 
 
 @functools.lru_cache(1 << 14)
-def varint(value: int) -> bytes:
-    """Returns a number in [0, 2**64) in protobuf's encoding of variable length."""
+def _varint(value: int) -> bytes:
     pieces = bytearray()
     while value >= 0x80:
         pieces.append(value & 0x7F | 0x80)

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 from components.ingest import (
     atomic,
@@ -21,7 +22,7 @@ from components.ingest import (
 )
 from components.ingest.config import DataConfig
 from components.ingest.manifest import MANIFEST_FILE, Manifest, Shard, Split
-from components.ingest.sources.base import Reject, Source
+from components.ingest.sources.base import Reject, Source, TimedSource
 
 REJECTS_FILE = "rejects.jsonl"
 
@@ -29,7 +30,7 @@ REJECTS_FILE = "rejects.jsonl"
 _WRITER_VERSION = 4
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
-_LOCATION_KEYS = frozenset({"data_dir", "path"})
+_LOCATION_KEYS = frozenset({"data_dir", "path", "validation_path", "test_path"})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,8 +91,7 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
             folder=folder,
             class_names=data.class_names,
             layout=fingerprint.Layout.of(data),
-            seed=seed,
-            shares=splits.split_shares(data.splits, given=source.given_splits),
+            rule=_split_rule(source, data, seed),
             num_shards=num_shards,
             max_rejects=0 if data.rejects.max_share == 0 else None,
         )
@@ -103,6 +103,16 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
         checks.check_rejects(data, manifest, rejects)
         checks.check_classes(data, manifest)
         (folder / MANIFEST_FILE).write_text(manifest.to_json())
+
+
+def _split_rule(source: Source, data: DataConfig, seed: int) -> splits.SplitRule:
+    shares = splits.split_shares(data.splits, given=source.given_splits)
+    starts = None
+    if data.splits.by == "time":
+        starts = splits.time_starts(cast(TimedSource, source).times(), shares)
+    return splits.SplitRule(
+        seed=seed, shares=shares, folds=data.splits.folds, fold=data.splits.fold, starts=starts
+    )
 
 
 def _finish(

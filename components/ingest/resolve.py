@@ -3,9 +3,15 @@
 from pathlib import Path
 
 from components.ingest import checks
-from components.ingest.config import DataConfig, ImageFolderSource, SklearnSource, TfdsSource
-from components.ingest.sources import digits, image_folder, tfds
+from components.ingest.config import DataConfig
+from components.ingest.sources import digits, file_source, image_folder, tfds
 from components.ingest.sources.base import Source
+from components.ingest.sources.config import (
+    FilesSource,
+    ImageFolderSource,
+    SklearnSource,
+    TfdsSource,
+)
 
 
 def find_local(data: DataConfig, cache_dir: Path) -> Source | None:
@@ -31,12 +37,16 @@ def open_source(data: DataConfig, cache_dir: Path) -> Source:
     return _open_files(data.source, data)
 
 
-def _open_files(source: SklearnSource | ImageFolderSource, data: DataConfig) -> Source:
-    """Returns a source that can only be on this machine.
+def _open_files(
+    source: SklearnSource | ImageFolderSource | FilesSource, data: DataConfig
+) -> Source:
+    """Returns a source that can only be where the recipe says, which no fetching can mend.
 
     Raises:
-        DataError: If it is not, or contradicts the recipe.
+        DataError: If it is not there, or contradicts the recipe.
     """
+    if isinstance(source, FilesSource):
+        return file_source.open_files(source, data)
     if isinstance(source, SklearnSource):
         found = digits.find_digits()
         height_px, width_px = found.image_shape()

@@ -5,8 +5,8 @@ import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 
-from components.ingest import example, fingerprint, splits, tfrecord
-from components.ingest.errors import DataError, RowError, nearest
+from components.ingest import example, fingerprint, labels, splits, tfrecord
+from components.ingest.errors import DataError, RowError
 from components.ingest.example import Value
 from components.ingest.features.config import (
     GROUP_FEATURE,
@@ -26,8 +26,7 @@ class WritePlan:
     folder: Path
     class_names: tuple[str, ...]  # Empty if numbers are predicted.
     layout: fingerprint.Layout
-    seed: int
-    shares: dict[str, float]
+    rule: splits.SplitRule
     num_shards: int
     max_rejects: int | None  # None: the share is checked when the number of rows is known.
 
@@ -79,13 +78,13 @@ class ShardWriter:
     def _write_row(self, number: int, given_split: str, row: Row) -> Reject | None:
         plan = self._plan
         try:
-            label = None if row.label is None else class_index(row.label, self._classes)
+            label = None if row.label is None else labels.class_index(row.label, self._classes)
         except RowError as error:
             return Reject(row.key, str(error))
         split = given_split
         if split == splits.TRAIN:
             identity = row.content if row.group is None else row.group
-            split = splits.assign_split(identity, seed=plan.seed, shares=plan.shares)
+            split = plan.rule.assign(identity, row.time)
         self._shard(split, number % plan.num_shards).write(row, label)
         return None
 
@@ -119,7 +118,7 @@ class _OpenShard:
         self._counts: collections.Counter[int] = collections.Counter()
 
     def write(self, row: Row, label: int | None) -> None:
-        self._records.write(example.encode_example(_features(row, label)))
+        self._records.write(row.example or example.encode_example(_features(row, label)))
         self._fingerprints.add(row._replace(label=label))
         if label is not None:
             self._counts[label] += 1
@@ -147,22 +146,6 @@ def _features(row: Row, label: int | None) -> dict[str, Value]:
     if row.time is not None:
         features[TIME_FEATURE] = row.time
     return features
-
-
-def class_index(label: int | str, classes: dict[str, int]) -> int:
-    """Returns the index of a label.
-
-    Raises:
-        RowError: If it is not one of the classes.
-    """
-    if isinstance(label, str):
-        if label in classes:
-            return classes[label]
-        hint = nearest(label, classes)
-        raise RowError(f'its label "{label}" is not in data.label.class_names.{hint}')
-    if 0 <= label < len(classes):
-        return label
-    raise RowError(f"its label {label} is outside data.label.class_names (0 to {len(classes) - 1})")
 
 
 def rejects_sentence(rejects: Iterable[Reject], *, limit: str) -> str:

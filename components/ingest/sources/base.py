@@ -4,7 +4,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from components.ingest.example import Value
+from components.ingest.sources.files import SourceFile
 
 
 class Row(NamedTuple):
@@ -18,6 +21,8 @@ class Row(NamedTuple):
     look: bytes = b""  # What shows that two rows are alike, from `components.ingest.fingerprint`.
     group: bytes | None = None  # Rows with the same one share a split.
     time: int | None = None  # When the row is from, in seconds since 1970 UTC.
+    # The whole tf.Example if a reader of columns has made it, with the label's index.
+    example: bytes | None = None
 
 
 class Reject(NamedTuple):
@@ -53,7 +58,7 @@ class Source(Protocol):
     def num_bytes(self) -> int:
         """About how much the examples take when written, for choosing the number of shards."""
 
-    def files(self) -> dict[str, Path]:
+    def files(self) -> Mapping[str, Path | SourceFile]:
         """The files that hold all its bytes, in an order that does not change.
 
         Their names are relative to the source, so that they are the same on every machine.
@@ -61,3 +66,10 @@ class Source(Protocol):
 
     def blocks(self) -> Iterator[Block]:
         """Yields the blocks in an order that does not change."""
+
+
+class TimedSource(Source, Protocol):
+    """A source of rows that can be divided by time."""
+
+    def times(self) -> Iterator[np.ndarray]:
+        """Yields the times of all rows of the train split in int64 seconds, block by block."""

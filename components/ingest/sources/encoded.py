@@ -8,6 +8,7 @@ import PIL.Image
 import PIL.ImageOps
 
 from components.ingest import fingerprint_images, image_header
+from components.ingest.config import DataConfig
 from components.ingest.errors import RowError
 from components.ingest.features.config import ImageFeature
 
@@ -29,6 +30,15 @@ def check_image(image: bytes, feature: ImageFeature) -> bytes:
         # A JPEG decoder can shrink as it decodes, in a fraction of the time.
         picture.draft("RGB", (2 * fingerprint_images.GREY_PX, 2 * fingerprint_images.GREY_PX))
         return fingerprint_images.picture_look(picture)
+
+
+def normalise(content: bytes, data: DataConfig) -> tuple[bytes, bytes]:
+    """Checks a file of the kind that is a recipe's input; returns it as it is kept, and its look.
+
+    Raises:
+        RowError: If it cannot be used.
+    """
+    return normalise_image(content, data.image_feature())
 
 
 def normalise_image(image: bytes, feature: ImageFeature) -> tuple[bytes, bytes]:

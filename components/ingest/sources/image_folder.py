@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.ingest import splits
-from components.ingest.config import DataConfig, ImageFolderSource
+from components.ingest.config import DataConfig
 from components.ingest.errors import DataError, RowError, nearest
 from components.ingest.features.config import IMAGE_FEATURE, ImageFeature
 from components.ingest.sources import encoded
 from components.ingest.sources.base import Reject, Row
+from components.ingest.sources.config import ImageFolderSource
 
 _BLOCK_FILES = 32
 

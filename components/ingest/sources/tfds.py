@@ -14,10 +14,11 @@ from pathlib import Path
 
 from components import progress
 from components.ingest import checks
-from components.ingest.config import DataConfig, TfdsSource
+from components.ingest.config import DataConfig
 from components.ingest.errors import BadRecipeError, DataError, nearest
 from components.ingest.sources import debian, tfds_folder
 from components.ingest.sources.base import Source
+from components.ingest.sources.config import TfdsSource
 from components.ingest.sources.idx import IdxSource
 
 _CONNECT_SECS = 3.0

@@ -50,3 +50,57 @@ def test_rows_of_one_group_share_a_split_and_keep_its_name(tmp_path):
     }
     assert sum(map(len, found.values())) == 5
     assert all(row["time"] == [row["size"][0]] for row in read_split(dataset, "test"))
+
+
+def write_csv(tmp_path, num_rows):
+    lines = [f"{n},{n / 2},{n % 7},{1000 + n}\n" for n in range(num_rows)]
+    (tmp_path / "t.csv").write_text("size,target,who,when\n" + "".join(lines))
+
+
+def ingest_csv(tmp_path, **split_values):
+    data = DataConfig.from_dict(
+        {
+            "source": {"kind": "csv", "path": str(tmp_path / "t.csv")},
+            "table": {"columns": {"size": {"kind": "number"}}},
+            "target": {"source_name": "target"},
+            "splits": {"validation_share": 0.25, "test_share": 0.25, **split_values},
+        }
+    )
+    return ingest.ingest(data, seed=1, cache_dir=tmp_path / "cache")
+
+
+def test_a_file_is_split_by_a_column_of_times(tmp_path):
+    write_csv(tmp_path, 100)
+    dataset = ingest_csv(tmp_path, by="time", key="when")
+    found = [
+        sorted(row["size"][0] for row in read_split(dataset, split))
+        for split in ("train", "validation", "test")
+    ]
+    assert found == [list(range(50)), list(range(50, 75)), list(range(75, 100))]
+
+
+def test_rows_of_a_file_stay_in_their_split_when_it_grows(tmp_path):
+    found = []
+    for num_rows in (100, 150):
+        write_csv(tmp_path, num_rows)
+        dataset = ingest_csv(tmp_path)
+        found.append(
+            {
+                row["key"][0]: split
+                for split in ("train", "validation", "test")
+                for row in read_split(dataset, split)
+            }
+        )
+    assert found[0].items() <= found[1].items()
+    assert len(found[0]) == 100
+
+
+def test_every_fold_of_a_file_has_the_same_test_split(tmp_path):
+    write_csv(tmp_path, 100)
+    found = [ingest_csv(tmp_path, folds=3, fold=fold) for fold in range(3)]
+    keys = [
+        [{row["key"][0] for row in read_split(dataset, split)} for dataset in found]
+        for split in ("test", "validation")
+    ]
+    assert keys[0][0] == keys[0][1] == keys[0][2]
+    assert len(set.union(*keys[1])) == sum(map(len, keys[1])) == 100 - len(keys[0][0])

@@ -1,0 +1,200 @@
+"""Rows of a table as tf.Examples, made column by column: several times as fast as row by row.
+
+Legend: N rows.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow
+
+from components.ingest import example, labels
+from components.ingest.config import DataConfig
+from components.ingest.errors import RowError
+from components.ingest.features.config import (
+    GROUP_FEATURE,
+    KEY_FEATURE,
+    LABEL_FEATURE,
+    TARGET_FEATURE,
+    TEXT_FEATURE,
+    TIME_FEATURE,
+)
+from components.ingest.sources import columns, encoded
+from components.ingest.sources.base import Reject, Row
+
+_FLOAT_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """One feature of N rows: the values, and each as the entry of a tf.Example."""
+
+    values_N: Sequence[Any]
+    entries_N: Sequence[bytes]
+
+
+def rows(
+    data: DataConfig, arrays: Mapping[str, pyarrow.Array], keys: Sequence[str]
+) -> Iterator[Row | Reject]:
+    """Yields the rows of a block in order, each as an example or as what is wrong with it.
+
+    Args:
+        data: The `[data]` block of a recipe, whose input is not a series.
+        arrays: The columns that it reads, each of N values.
+        keys: Where each row came from.
+
+    Raises:
+        DataError: If a column holds lists or structures.
+    """
+    block = _Block(data, arrays, columns.Problems())
+    inputs, looks_N = block.inputs()
+    answers, placing = block.answers(), block.placing()
+    key = _bytes_feature(KEY_FEATURE, [text.encode() for text in keys])
+    contents_N = _join(inputs)
+    bodies_N = _join({**inputs, **answers, **placing, KEY_FEATURE: key})
+    shown = {**inputs, **{name: answers[name] for name in answers if name == TARGET_FEATURE}}
+    values_N = list(zip(*(feature.values_N for feature in shown.values()), strict=True))
+    none = Feature([None] * len(keys), [])
+    label_N, group_N, time_N = (
+        {**answers, **placing}.get(name, none).values_N
+        for name in (LABEL_FEATURE, GROUP_FEATURE, TIME_FEATURE)
+    )
+    for row, text in enumerate(keys):
+        if row in block.problems:
+            yield Reject(text, block.problems[row])
+            continue
+        yield Row(
+            key=text,
+            features=dict(zip(shown, values_N[row], strict=True)),
+            label=label_N[row],
+            content=contents_N[row],
+            look=looks_N[row],
+            group=group_N[row],
+            time=time_N[row],
+            example=example.finish_example(bodies_N[row]),
+        )
+
+
+def _join(features: Mapping[str, Feature]) -> list[bytes]:
+    entries = (features[name].entries_N for name in sorted(features))
+    return list(map(b"".join, zip(*entries, strict=True)))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Block:
+    """The columns of N rows, read as a recipe says."""
+
+    data: DataConfig
+    arrays: Mapping[str, pyarrow.Array]
+    problems: columns.Problems
+
+    def inputs(self) -> tuple[dict[str, Feature], Sequence[bytes]]:
+        """Returns the input's features, and the look of each row."""
+        data = self.data
+        if data.table:
+            found = {name: self._number(name) for name in data.table.numbers()}
+            found |= {name: self._name(name) for name in data.table.categories()}
+            return found, [b""] * len(next(iter(found.values())).values_N)
+        if data.text:
+            texts_N = self._texts(data.text.source_name)
+            return {TEXT_FEATURE: _bytes_feature(TEXT_FEATURE, texts_N)}, [b""] * len(texts_N)
+        files_N, looks_N = self._files()
+        return {data.input_name: _bytes_feature(data.input_name, files_N)}, looks_N
+
+    def _number(self, name: str) -> Feature:
+        numbers = columns.numbers(name, self.arrays[name], self.problems)
+        values_N = np.where(numbers.present_N, numbers.values_N, np.nan).tolist()
+        return Feature(values_N, number_entries(name, numbers))
+
+    def _name(self, name: str) -> Feature:
+        codes = columns.names(name, self.arrays[name], self.problems)
+        names = [text.encode() for text in codes.dictionary.to_pylist()]
+        entries = [example.encode_entry(name, text) for text in names]
+        entries.append(example.encode_entry(name, None))
+        indices_N = codes.indices.fill_null(len(names)).to_pylist()
+        values = [*names, None]
+        return Feature([values[i] for i in indices_N], [entries[i] for i in indices_N])
+
+    def _texts(self, name: str) -> list[bytes]:
+        array = columns.texts(name, self.arrays[name], self.problems)
+        texts_N = [(text or "").encode() for text in array.to_pylist()]
+        empty = [row for row, text in enumerate(texts_N) if not text.strip()]
+        self.problems.add(np.array(empty, np.int64), f"its {name} is empty")
+        return texts_N
+
+    def _files(self) -> tuple[list[bytes], list[bytes]]:
+        """Returns images or recordings as training decodes them, and their looks."""
+        array = self.arrays[self.data.input.source_name]  # type: ignore[union-attr]
+        files_N, looks_N = [], []
+        for row, content in enumerate(columns.contents(array)):
+            try:
+                file, look = encoded.normalise(content or b"", self.data)
+            except RowError as error:
+                self.problems.add(np.array([row]), str(error))
+                file = look = b""
+            files_N.append(file)
+            looks_N.append(look)
+        return files_N, looks_N
+
+    def answers(self) -> dict[str, Feature]:
+        """Returns the label as the index of a class, or the target."""
+        if self.data.label:
+            return {LABEL_FEATURE: self._label(self.data.label.source_name)}
+        return {TARGET_FEATURE: self._target(self.data.target.source_name)}  # type: ignore[union-attr]
+
+    def _label(self, name: str) -> Feature:
+        codes = columns.names(name, self.arrays[name], self.problems)
+        indices_N = codes.indices.fill_null(-1).to_numpy()
+        self.problems.add(np.flatnonzero(indices_N < 0), f"it has no {name}")
+        classes = {text: index for index, text in enumerate(self.data.class_names)}
+        found = []
+        for code, text in enumerate(codes.dictionary.to_pylist()):
+            try:
+                found.append(labels.class_index(text, classes))
+            except RowError as error:
+                found.append(0)
+                self.problems.add(np.flatnonzero(indices_N == code), str(error))
+        found.append(0)
+        entries = [example.encode_entry(LABEL_FEATURE, index) for index in found]
+        codes_N = indices_N.tolist()
+        return Feature([found[i] for i in codes_N], [entries[i] for i in codes_N])
+
+    def _target(self, name: str) -> Feature:
+        numbers = columns.numbers(name, self.arrays[name], self.problems)
+        self.problems.add(np.flatnonzero(~numbers.present_N), f"it has no {name}")
+        return Feature(numbers.values_N.tolist(), number_entries(TARGET_FEATURE, numbers))
+
+    def placing(self) -> dict[str, Feature]:
+        """Returns the features that decide the split: the group, or the time."""
+        rule = self.data.splits
+        if rule.key is None:
+            return {}
+        if rule.by == "time":
+            times_N = columns.seconds(rule.key, self.arrays[rule.key], self.problems).tolist()
+            entries_N = [example.encode_entry(TIME_FEATURE, time) for time in times_N]
+            return {TIME_FEATURE: Feature(times_N, entries_N)}
+        codes = columns.names(rule.key, self.arrays[rule.key], self.problems)
+        missing_N = codes.indices.is_null().to_numpy(zero_copy_only=False)
+        self.problems.add(np.flatnonzero(missing_N), f"it has no {rule.key}")
+        groups_N = [(text or "").encode() for text in codes.dictionary_decode().to_pylist()]
+        return {GROUP_FEATURE: _bytes_feature(GROUP_FEATURE, groups_N)}
+
+
+def number_entries(name: str, numbers: columns.Numbers) -> list[bytes]:
+    """Returns a feature of one float for each row, empty where the number is missing."""
+    start = example.encode_entry(name, 0.0)[:-_FLOAT_BYTES]
+    width = len(start) + _FLOAT_BYTES
+    entries = np.empty((len(numbers.values_N), width), np.uint8)
+    entries[:, : len(start)] = np.frombuffer(start, np.uint8)
+    entries[:, len(start) :] = numbers.values_N.astype("<f4").view(np.uint8).reshape(-1, 4)
+    found: list[bytes] = entries.view(f"V{width}").ravel().tolist()
+    missing = example.encode_entry(name, None)
+    for row in np.flatnonzero(~numbers.present_N).tolist():
+        found[row] = missing
+    return found
+
+
+def _bytes_feature(name: str, values_N: Sequence[bytes]) -> Feature:
+    return Feature(values_N, [example.encode_entry(name, value) for value in values_N])

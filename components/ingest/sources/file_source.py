@@ -1,0 +1,103 @@
+"""A source of files that each hold many rows, whatever their format."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow
+
+from components.ingest.config import DataConfig
+from components.ingest.sources import arrow_files, columns, csv_files, files, jsonl_files
+from components.ingest.sources.base import Block
+from components.ingest.sources.config import FilesSource
+
+_READERS: Mapping[str, Any] = {
+    "csv": csv_files.read_blocks,
+    "parquet": arrow_files.read_blocks,
+    "jsonl": jsonl_files.read_blocks,
+}
+# About how many times its own size the examples of a file take, which name each column again.
+_GROWTH = {"csv": 4.0, "parquet": 10.0, "jsonl": 1.5}
+_GZIP_GROWTH = 5.0
+
+
+class ColumnBlock(Block, Protocol):
+    """A block that can give single columns too."""
+
+    def arrays(self, names: Sequence[str]) -> dict[str, pyarrow.Array]:
+        """Returns some columns of the rows that can be read."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FileSource:
+    """The files of each split, in the order of their names."""
+
+    data: DataConfig
+    source: FilesSource
+    split_files: dict[str, list[files.SourceFile]]
+
+    @property
+    def kind(self) -> str:
+        """The kind of source, as the recipe has it."""
+        return self.source.kind  # type: ignore[attr-defined]
+
+    @property
+    def origin(self) -> str:
+        """The kind and the names of the files."""
+        names = [file.name for found in self.split_files.values() for file in found]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{self.kind} {', '.join(names[:3])}{more}"
+
+    @property
+    def given_splits(self) -> frozenset[str]:
+        """The splits for which the recipe names files."""
+        return frozenset(self.split_files)
+
+    @property
+    def num_bytes(self) -> int:
+        """About how much the examples take."""
+        sizes = (
+            file.size_bytes() * (_GZIP_GROWTH if file.name.endswith(".gz") else 1.0)
+            for found in self.split_files.values()
+            for file in found
+        )
+        return round(sum(sizes) * _GROWTH[self.kind])
+
+    def files(self) -> dict[str, Path | files.SourceFile]:
+        """The files, split by split."""
+        return {
+            f"{split}/{file.name}": Path(file.uri) if file.is_local else file
+            for split, found in self.split_files.items()
+            for file in found
+        }
+
+    def blocks(self) -> Iterator[ColumnBlock]:
+        """Yields the blocks of all files.
+
+        Raises:
+            DataError: If a file cannot be read or lacks a column of the recipe.
+        """
+        for split, found in self.split_files.items():
+            for file in found:
+                yield from _READERS[self.kind](split, file, self.source, self.data)
+
+    def times(self) -> Iterator[np.ndarray]:
+        """Yields the times of the rows that the recipe divides by time, in seconds."""
+        name = self.data.splits.key or ""
+        for block in self.blocks():
+            if block.split == "train":
+                problems = columns.Problems()
+                times_N = columns.seconds(name, block.arrays([name])[name], problems)
+                yield np.delete(times_N, list(problems))
+
+
+def open_files(source: FilesSource, data: DataConfig) -> FileSource:
+    """Finds the files that a recipe names.
+
+    Raises:
+        DataError: If a path names none, or a file system cannot be reached.
+    """
+    found = {split: files.list_files(paths) for split, paths in source.split_paths().items()}
+    return FileSource(data, source, found)
