@@ -107,12 +107,7 @@ class JsonlSource(FilesSource):
 
 
 Source = Annotated[
-    TfdsSource
-    | SklearnSource
-    | ImageFolderSource
-    | CsvSource
-    | ParquetSource
-    | JsonlSource,
+    TfdsSource | SklearnSource | ImageFolderSource | CsvSource | ParquetSource | JsonlSource,
     pydantic.Field(discriminator="kind"),
 ]
 
