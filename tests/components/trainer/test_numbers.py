@@ -16,7 +16,8 @@ from components.trainer.config import TrainingConfig
 from components.transform import fit
 from models.config import parse_model_config
 
-SOURCE = {"kind": "sklearn", "name": "digits"}
+SOURCE = {"kind": "parquet", "path": "/none.parquet"}
+BY_TIME = {"by": "time", "key": "when"}
 SERIES = {"time": "when", "value": "demand", "history_steps": 24, "horizon_steps": 6}
 
 
@@ -66,7 +67,9 @@ def _request(tmp_path, data, model, rows, validation_rows, **training):
 
 
 def test_linear_forecaster_beats_the_value_of_one_period_before(tmp_path):
-    data = DataConfig.from_dict({"source": SOURCE, "series": {**SERIES, "period_steps": 12}})
+    data = DataConfig.from_dict(
+        {"source": SOURCE, "series": {**SERIES, "period_steps": 12}, "splits": BY_TIME}
+    )
     later = _series_rows(96, first=600)
     request = _request(
         tmp_path,
@@ -115,6 +118,7 @@ def test_histories_of_several_channels_are_read_step_by_step(tmp_path):
         {
             "source": SOURCE,
             "series": {**SERIES, "history_steps": 3, "horizon_steps": 2, "covariates": ["heat"]},
+            "splits": BY_TIME,
         }
     )
     row = {"history": [1, 10, 2, 20, 3, 30], "target": [4, 5]}
