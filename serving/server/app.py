@@ -13,11 +13,14 @@ from collections.abc import Callable, Iterator
 import grpc
 
 from serving.server import (
+    backends,
     batching,
     errors,
     grpc_services,
     http_protocol,
     inference,
+    loaded_model,
+    loading,
     manager,
     metrics,
     model_configs,
@@ -54,7 +57,12 @@ class Server:
         self._read_configs = _config_reader(config)
         self._first_configs = self._read_configs()
         counters = metrics.Metrics()
-        self._models = manager.Manager(_manager_options(config), counters)
+        self._models = manager.Manager(
+            loading.Loader(_loader_options(config), counters),
+            allow_labels_for_unavailable_versions=(
+                config.allow_version_labels_for_unavailable_models
+            ),
+        )
         self._engine = inference.Inference(
             self._models, counters, as_content=config.enable_serialization_as_tensor_content
         )
@@ -208,7 +216,7 @@ def _config_reader(
     return lambda: [model_configs.ModelConfig(config.model_name, base_path)]
 
 
-def _manager_options(config: server_config.ServerConfig) -> manager.ManagerOptions:
+def _loader_options(config: server_config.ServerConfig) -> loading.LoaderOptions:
     # One worker for each two CPUs: the event loop and TensorFlow's own threads need the rest.
     workers = max(1, len(os.sched_getaffinity(0)) // 2)
     default = batching.BatchingOptions(num_batch_threads=workers)
@@ -218,15 +226,27 @@ def _manager_options(config: server_config.ServerConfig) -> manager.ManagerOptio
         chosen = model_configs.read_batching_file(pathlib.Path(path) if path else None)
     elif config.enable_batching is False:
         chosen = batching.BatchingOptions(is_enabled=False, num_batch_threads=workers)
-    return manager.ManagerOptions(
-        engine=config.engine,
-        check_tf1_shapes=config.check_tf1_shapes,
+    return loading.LoaderOptions(
+        load=loaded_model.LoadOptions(
+            engine=config.engine,
+            threads=_threads(config),
+            check_tf1_shapes=config.check_tf1_shapes,
+            warm_up=config.enable_model_warmup,
+        ),
         chosen_batching=chosen,
         default_batching=default,
-        warm_up=config.enable_model_warmup,
         num_load_threads=config.num_load_threads,
-        allow_labels_for_unavailable_versions=config.allow_version_labels_for_unavailable_models,
     )
+
+
+def _threads(config: server_config.ServerConfig) -> backends.Threads | None:
+    """Returns what the flags say of TensorFlow's threads; None if they say nothing."""
+    both = config.tensorflow_session_parallelism
+    chosen = backends.Threads(
+        intra_op=config.tensorflow_intra_op_parallelism or both,
+        inter_op=config.tensorflow_inter_op_parallelism or both,
+    )
+    return None if chosen == backends.TENSORFLOWS_CHOICE else chosen
 
 
 def _metrics_path(file: str | None) -> str | None:

@@ -12,11 +12,11 @@ import collections
 import dataclasses
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from serving.server import errors, loaded_model, signature
+from serving.server import backends, batch_arrays, batch_tasks, errors, signature
 
 # Turns of the event loop without a new request after which those that came together are complete; a
 # request takes up to three turns from the socket to here.
@@ -24,7 +24,7 @@ _QUIET_TURNS = 4
 # Requests are gathered for no longer than this, however many come.
 _MAX_GATHER_SECS = 0.005
 
-_Run = Callable[[str, loaded_model.Arrays], dict[str, np.ndarray]]
+_Run = Callable[[str, backends.Arrays], dict[str, np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,17 +38,6 @@ class BatchingOptions:
     # Sizes that a batch is padded up to, increasing; empty: any size.
     allowed_batch_sizes: tuple[int, ...] = ()
     pad_variable_length_inputs: bool = False
-
-
-@dataclasses.dataclass(eq=False)
-class _Task:
-    signature_name: str
-    inputs: loaded_model.Arrays
-    num_rows: int
-    deadline: float  # On `time.monotonic`'s clock, seconds.
-    future: asyncio.Future
-    loop: asyncio.AbstractEventLoop
-    result: dict[str, np.ndarray] | errors.ServingError | None = None
 
 
 class Batcher:
@@ -76,9 +65,10 @@ class Batcher:
         self._run = run
         self._options = options
         self._on_run = on_run
-        self._groups: collections.OrderedDict[tuple, collections.deque[_Task]] = (
+        self._groups: collections.OrderedDict[tuple, collections.deque[batch_tasks.Task]] = (
             collections.OrderedDict()
         )
+        self._deadlines = batch_tasks.Deadlines()
         self._num_waiting_rows = 0
         self._num_enqueued = 0
         self._is_gathering = False
@@ -93,7 +83,7 @@ class Batcher:
             thread.start()
 
     async def submit(
-        self, spec: signature.Signature, inputs: loaded_model.Arrays, *, deadline: float
+        self, spec: signature.Signature, inputs: backends.Arrays, *, deadline: float
     ) -> dict[str, np.ndarray]:
         """Runs a signature on checked inputs, perhaps joined with others' rows.
 
@@ -112,13 +102,13 @@ class Batcher:
         """
         key, num_rows = self._group_of(spec, inputs)
         loop = asyncio.get_running_loop()
-        task = _Task(spec.name, inputs, num_rows, deadline, loop.create_future(), loop)
+        task = batch_tasks.Task(spec.name, inputs, num_rows, deadline, loop.create_future(), loop)
         self._enqueue(key, task)
-        timer = loop.call_at(loop.time() + deadline - time.monotonic(), _expire, task)
+        self._deadlines.add(task)
         try:
             return await task.future
         finally:
-            timer.cancel()
+            self._deadlines.discard(task)
 
     def close(self) -> None:
         """Finishes what waits, then ends the workers; blocks until they have ended."""
@@ -128,15 +118,11 @@ class Batcher:
         for thread in self._threads:
             thread.join()
 
-    def _group_of(
-        self, spec: signature.Signature, inputs: loaded_model.Arrays
-    ) -> tuple[tuple, int]:
+    def _group_of(self, spec: signature.Signature, inputs: backends.Arrays) -> tuple[tuple, int]:
         """Returns the key that joinable requests share, and the number of rows."""
 
-        row_counts = {array.shape[0] if array.ndim else -1 for array in inputs.values()}
-        can_join = self._options.is_enabled and spec.is_batchable and len(row_counts) == 1
-        num_rows = row_counts.pop() if can_join else 1
-        if not can_join or num_rows <= 0:
+        num_rows = _common_rows(inputs) if self._options.is_enabled and spec.is_batchable else 0
+        if num_rows <= 0:
             return (spec.name, object()), 1
         if num_rows > self._options.max_batch_size:
             raise errors.invalid(
@@ -144,10 +130,10 @@ class Batcher:
                 f"{self._options.max_batch_size}"
             )
         pads = self._options.pad_variable_length_inputs
-        kinds = ((name, array.ndim if pads else array.shape[1:]) for name, array in inputs.items())
-        return (spec.name, frozenset(kinds)), num_rows
+        kinds = [(name, array.ndim if pads else array.shape[1:]) for name, array in inputs.items()]
+        return (spec.name, *(kinds if len(kinds) == 1 else sorted(kinds))), num_rows
 
-    def _enqueue(self, key: tuple, task: _Task) -> None:
+    def _enqueue(self, key: tuple, task: batch_tasks.Task) -> None:
         limit = self._options.max_batch_size * self._options.max_enqueued_batches
         with self._condition:
             if self._is_closed:
@@ -188,7 +174,7 @@ class Batcher:
                 self._run_batch(wanted)
             _deliver(batch)
 
-    def _take(self) -> list[_Task]:
+    def _take(self) -> list[batch_tasks.Task]:
         """Waits for requests and takes one batch; an empty list: the batcher is closed."""
         with self._condition:
             while not self._groups or (self._is_gathering and not self._is_closed):
@@ -208,7 +194,7 @@ class Batcher:
             self._had_company = len(batch) > 1
             return batch
 
-    def _run_batch(self, batch: list[_Task]) -> None:
+    def _run_batch(self, batch: list[batch_tasks.Task]) -> None:
         try:
             self._run_joined(batch)
         except errors.ServingError as error:
@@ -221,13 +207,13 @@ class Batcher:
             for task in batch:
                 task.result = errors.ServingError(errors.Code.INTERNAL, repr(error))
 
-    def _run_joined(self, batch: list[_Task]) -> None:
+    def _run_joined(self, batch: list[batch_tasks.Task]) -> None:
         num_rows = sum(task.num_rows for task in batch)
         padded_rows = self._padded_size(num_rows) if self._is_joinable(batch) else num_rows
         inputs = batch[0].inputs
         if len(batch) > 1 or padded_rows > num_rows:
             inputs = {
-                name: _join([task.inputs[name] for task in batch], padded_rows)
+                name: batch_arrays.join([task.inputs[name] for task in batch], padded_rows)
                 for name in batch[0].inputs
             }
         start = time.perf_counter()
@@ -238,7 +224,7 @@ class Batcher:
         else:
             _split(batch, outputs, padded_rows)
 
-    def _is_joinable(self, batch: list[_Task]) -> bool:
+    def _is_joinable(self, batch: list[batch_tasks.Task]) -> bool:
         return len(batch) > 1 or all(
             array.ndim and array.shape[0] == batch[0].num_rows for array in batch[0].inputs.values()
         )
@@ -249,16 +235,9 @@ class Batcher:
         return sizes[index] if index < len(sizes) else num_rows
 
 
-def _expire(task: _Task) -> None:
-    if not task.future.done():
-        task.future.set_exception(
-            errors.ServingError(errors.Code.DEADLINE_EXCEEDED, "Deadline exceeded.")
-        )
-
-
-def _deliver(batch: list[_Task]) -> None:
+def _deliver(batch: list[batch_tasks.Task]) -> None:
     """Wakes each event loop once for the whole batch."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Task]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[batch_tasks.Task]] = {}
     for task in batch:
         by_loop.setdefault(task.loop, []).append(task)
     for loop, tasks in by_loop.items():
@@ -266,39 +245,12 @@ def _deliver(batch: list[_Task]) -> None:
             loop.call_soon_threadsafe(_resolve, tasks)
 
 
-def _resolve(tasks: list[_Task]) -> None:
+def _resolve(tasks: list[batch_tasks.Task]) -> None:
     for task in tasks:
-        if task.future.done():
-            continue
-        if task.result is None:
-            _expire(task)
-        elif isinstance(task.result, errors.ServingError):
-            task.future.set_exception(task.result)
-        else:
-            task.future.set_result(task.result)
+        task.resolve()
 
 
-def _join(arrays: Sequence[np.ndarray], num_rows: int) -> np.ndarray:
-    """Concatenates rows, padded to the largest inner sizes and to `num_rows`."""
-
-    inner = tuple(max(sizes) for sizes in zip(*[a.shape[1:] for a in arrays], strict=True))
-    joined = np.concatenate([_pad_inner(array, inner) for array in arrays])
-    missing = num_rows - len(joined)
-    if missing > 0:
-        # A real row, so that padding cannot make the graph fail.
-        joined = np.concatenate([joined, np.repeat(joined[:1], missing, axis=0)])
-    return joined
-
-
-def _pad_inner(array: np.ndarray, inner: tuple[int, ...]) -> np.ndarray:
-    if array.shape[1:] == inner:
-        return array
-    padded = np.full((len(array), *inner), array.flat[0] if array.size else 0, array.dtype)
-    padded[tuple(slice(size) for size in array.shape)] = array
-    return padded
-
-
-def _split(batch: list[_Task], outputs: dict[str, np.ndarray], padded_rows: int) -> None:
+def _split(batch: list[batch_tasks.Task], outputs: dict[str, np.ndarray], padded_rows: int) -> None:
     for name, array in outputs.items():
         if array.ndim == 0 or len(array) != padded_rows:
             raise errors.ServingError(
@@ -311,3 +263,13 @@ def _split(batch: list[_Task], outputs: dict[str, np.ndarray], padded_rows: int)
         stop = start + task.num_rows
         task.result = {name: array[start:stop] for name, array in outputs.items()}
         start = stop
+
+
+def _common_rows(inputs: backends.Arrays) -> int:
+    """Returns the number of rows that all arrays have; -1 if they differ or one has none."""
+    num_rows = -1
+    for array in inputs.values():
+        if not array.ndim or num_rows not in (-1, array.shape[0]):
+            return -1
+        num_rows = array.shape[0]
+    return num_rows

@@ -8,6 +8,7 @@ from models.base_config import StrictConfig
 
 Port = Annotated[int, pydantic.Field(ge=0, le=65_535)]
 NonNegative = Annotated[float, pydantic.Field(ge=0.0)]
+NonNegativeInt = Annotated[int, pydantic.Field(ge=0)]
 PositiveInt = Annotated[int, pydantic.Field(gt=0)]
 
 
@@ -35,6 +36,10 @@ class ServerConfig(StrictConfig):
     enable_model_warmup: bool = True
     num_load_threads: PositiveInt = 1
     grpc_channel_arguments: str = ""
+    # 0: chosen for each model.
+    tensorflow_session_parallelism: NonNegativeInt = 0
+    tensorflow_intra_op_parallelism: NonNegativeInt = 0
+    tensorflow_inter_op_parallelism: NonNegativeInt = 0
     # Beyond TF Serving's.
     engine: Literal["auto", "session", "signature"] = "auto"
     check_tf1_shapes: bool = False

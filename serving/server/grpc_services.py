@@ -18,7 +18,15 @@ from tensorflow_serving.apis import (
     regression_pb2,
 )
 
-from serving.server import errors, grpc_http2, http2_server, inference, model_service
+from serving.server import (
+    calls,
+    errors,
+    example_inference,
+    grpc_http2,
+    http2_server,
+    inference,
+    model_service,
+)
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -57,25 +65,22 @@ class Services:
     def _prediction_methods(self) -> dict[str, grpc_http2.Method]:
         engine = self._engine
 
-        async def predict(request: predict_pb2.PredictRequest, deadline: float) -> message.Message:
-            return await engine.predict(request, deadline=deadline)
-
         async def classify(
             request: classification_pb2.ClassificationRequest, deadline: float
         ) -> message.Message:
-            call = inference.call_of(request.model_spec, deadline=deadline)
-            return await engine.classify(request, call)
+            call = calls.call_of(request.model_spec)
+            return await example_inference.classify(engine, request, call, deadline=deadline)
 
         async def regress(
             request: regression_pb2.RegressionRequest, deadline: float
         ) -> message.Message:
-            call = inference.call_of(request.model_spec, deadline=deadline)
-            return await engine.regress(request, call)
+            call = calls.call_of(request.model_spec)
+            return await example_inference.regress(engine, request, call, deadline=deadline)
 
         async def multi_inference(
             request: inference_pb2.MultiInferenceRequest, deadline: float
         ) -> message.Message:
-            return await engine.multi_inference(request, deadline=deadline)
+            return await example_inference.multi_inference(engine, request, deadline=deadline)
 
         async def metadata(
             request: get_model_metadata_pb2.GetModelMetadataRequest, deadline: float
@@ -83,7 +88,7 @@ class Services:
             return engine.metadata(request)
 
         return {
-            "Predict": _method(predict_pb2.PredictRequest, predict),
+            "Predict": _guarded(predict_pb2.PredictRequest, engine.predict),
             "Classify": _method(classification_pb2.ClassificationRequest, classify),
             "Regress": _method(regression_pb2.RegressionRequest, regress),
             "MultiInference": _method(inference_pb2.MultiInferenceRequest, multi_inference),
@@ -96,7 +101,7 @@ class Services:
         async def status(
             request: get_model_status_pb2.GetModelStatusRequest, deadline: float
         ) -> message.Message:
-            call = inference.call_of(request.model_spec, deadline=deadline)
+            call = calls.call_of(request.model_spec)
             return model_service.status_response(models, call)
 
         async def reload(
@@ -221,16 +226,24 @@ def _method(
     request_class: type[message.Message],
     answer: Callable[[Any, float], Awaitable[message.Message]],
 ) -> grpc_http2.Method:
-    """Makes a unary method that parses and answers; whatever goes wrong is a ServingError.
+    """Makes a method of bytes from one of messages.
 
     Parsing is done here, not by gRPC, which would answer INTERNAL to bytes that are no message.
     """
 
     async def handle(body: bytes, deadline: float) -> bytes:
+        response = await answer(request_class.FromString(body), deadline)
+        return response.SerializeToString()
+
+    return _guarded(request_class, handle)
+
+
+def _guarded(request_class: type[message.Message], method: grpc_http2.Method) -> grpc_http2.Method:
+    """Makes a ServingError of whatever goes wrong in a method."""
+
+    async def handle(body: bytes, deadline: float) -> bytes:
         try:
-            request = request_class.FromString(body)
-            response = await answer(request, deadline)
-            return response.SerializeToString()
+            return await method(body, deadline)
         except message.DecodeError as error:
             name = request_class.DESCRIPTOR.full_name
             raise errors.invalid(f"The request must be a {name} message.") from error

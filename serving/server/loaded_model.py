@@ -1,30 +1,36 @@
-"""A SavedModel in memory, and the callables that run its signatures."""
+"""A SavedModel in memory: loaded, warmed up, ready to run its signatures."""
 
+import dataclasses
 import itertools
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Literal, Protocol
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 from serving.export import saved_model_file, warmup
-from serving.server import errors, signature, tensor_codec
+from serving.server import backends, errors, signature, tensor_codec
 
-Arrays = Mapping[str, np.ndarray]
-Engine = Literal["auto", "session", "signature"]
+# A model whose row takes longer than this on one thread gets TensorFlow's own choice of threads: on
+# two CPUs that is where it begins to be faster.
+_MAX_ONE_THREAD_SECS = 0.0003
+_NUM_TRIES = 3
 
 
-class Backend(Protocol):
-    """Runs signatures; made by `_SessionBackend` or `_SignatureBackend`."""
+@dataclasses.dataclass(frozen=True)
+class LoadOptions:
+    """How versions are loaded."""
 
-    def make_runner(self, spec: signature.Signature) -> Callable[[Arrays], list[np.ndarray]]:
-        """Returns the function from inputs by name to outputs in the signature's order."""
-
-    def close(self) -> None:
-        """Frees the model."""
+    engine: backends.Engine = "auto"
+    # None: the calling thread only for models whose warm-up shows that this is faster.
+    threads: backends.Threads | None = None
+    # Compare inputs with declared shapes in TF1 graphs too; those are often narrower than what the
+    # graph accepts.
+    check_tf1_shapes: bool = False
+    warm_up: bool = True
 
 
 class LoadedModel:
@@ -34,17 +40,16 @@ class LoadedModel:
     convolutional network where the TF2 signature takes 483; `run` works the same through either.
     """
 
-    def __init__(self, directory: pathlib.Path, *, engine: Engine, check_tf1_shapes: bool):
-        """Loads a SavedModel.
+    def __init__(self, directory: pathlib.Path, options: LoadOptions):
+        """Loads a SavedModel and replays its warm-up records.
 
         Args:
             directory: A SavedModel folder.
-            engine: `session`, `signature`, or `auto`: the first that works.
-            check_tf1_shapes: Compare inputs with declared shapes in TF1 graphs too; their declared
-                shapes are often narrower than what the graph accepts.
+            options: How.
 
         Raises:
-            ValueError, OSError or tf.errors.OpError: If the folder cannot be loaded.
+            ValueError, OSError or tf.errors.OpError: If the folder cannot be loaded, or a warm-up
+                record does not fit the model.
         """
         self.directory = directory
         self.meta_graph = saved_model_file.read_serving_graph(directory)
@@ -54,14 +59,16 @@ class LoadedModel:
                 name,
                 definition,
                 _default_inputs(definition),
-                is_shape_checked=is_tf2 or check_tf1_shapes,
+                is_shape_checked=is_tf2 or options.check_tf1_shapes,
             )
             for name, definition in saved_model_file.callable_signatures(self.meta_graph).items()
         }
-        self._backend = _load_backend(directory, engine)
-        self._runners: dict[str, Callable[[Arrays], list[np.ndarray]]] = {}
+        self._options = options
+        self._load(self._first_threads())
+        if options.warm_up:
+            self._warm_up()
 
-    def run(self, signature_name: str, inputs: Arrays) -> dict[str, np.ndarray]:
+    def run(self, signature_name: str, inputs: backends.Arrays) -> dict[str, np.ndarray]:
         """Runs a signature on checked inputs.
 
         Returns:
@@ -83,27 +90,54 @@ class LoadedModel:
             raise errors.invalid(_first_line(str(error))) from error
         return dict(zip(spec.outputs, outputs, strict=True))
 
-    def warm_up(self) -> int:
-        """Replays the warm-up records, if there are any, and returns how many.
-
-        Raises:
-            ValueError: If a record cannot be read or replayed: the model does not fit its records.
-        """
-        count = 0
-        for count, record in enumerate(_warmup_requests(self.directory), start=1):
-            try:
-                self._replay(record)
-            except errors.ServingError as error:
-                raise ValueError(
-                    f"Warm-up record {count} of {self.directory} failed: {error.message}"
-                ) from error
-        return count
-
     def close(self) -> None:
         """Frees the model; no run may be in progress."""
         self._backend.close()
 
-    def _replay(self, log: prediction_log_pb2.PredictionLog) -> None:
+    def _first_threads(self) -> backends.Threads:
+        if self._options.threads is not None:
+            return self._options.threads
+        can_measure = self._options.warm_up and (self.directory / warmup.WARMUP_PATH).exists()
+        if can_measure and backends.sessions_have_own_threads():
+            return backends.CALLING_THREAD
+        return backends.TENSORFLOWS_CHOICE
+
+    def _load(self, threads: backends.Threads) -> None:
+        self.threads = threads
+        self._backend = backends.load(self.directory, self._options.engine, threads)
+        self._runners: dict[str, Callable[[backends.Arrays], list[np.ndarray]]] = {}
+
+    def _warm_up(self) -> None:
+        for count, record in enumerate(_warmup_requests(self.directory), start=1):
+            try:
+                name, inputs = self._read_record(record)
+                self.run(name, inputs)
+                if count == 1 and self._options.threads is None:
+                    self._reconsider_threads(name, inputs)
+            except errors.ServingError as error:
+                raise ValueError(
+                    f"Warm-up record {count} of {self.directory} failed: {error.message}"
+                ) from error
+
+    def _reconsider_threads(self, signature_name: str, inputs: backends.Arrays) -> None:
+        """Loads the model anew if a request takes long on one thread, each time that it is run."""
+        num_rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
+        limit = _MAX_ONE_THREAD_SECS * max(num_rows, 1)
+        times = (self._time(signature_name, inputs) for _ in range(_NUM_TRIES))
+        if self.threads == backends.CALLING_THREAD and all(seconds > limit for seconds in times):
+            self._backend.close()
+            self._load(backends.TENSORFLOWS_CHOICE)
+            self.run(signature_name, inputs)
+
+    def _time(self, signature_name: str, inputs: backends.Arrays) -> float:
+        start = time.perf_counter()
+        self.run(signature_name, inputs)
+        return time.perf_counter() - start
+
+    def _read_record(
+        self, log: prediction_log_pb2.PredictionLog
+    ) -> tuple[str, dict[str, np.ndarray]]:
+        """Returns the signature and the checked inputs of a warm-up record."""
         if log.WhichOneof("log_type") != "predict_log":
             raise errors.ServingError(
                 errors.Code.UNIMPLEMENTED,
@@ -114,74 +148,13 @@ class LoadedModel:
         if name not in self.signatures:
             raise errors.invalid(f'Serving signature key "{name}" not found.')
         spec = self.signatures[name]
-        signature.check_input_names(spec, request.inputs)
+        signature.check_input_names(spec, request.inputs.keys())
         inputs = {
             key: tensor_codec.decode(value, name=key) for key, value in request.inputs.items()
         }
         for key, array in inputs.items():
             signature.check_input(spec, key, array)
-        self.run(name, inputs)
-
-
-class _SessionBackend:
-    """Runs signatures through a v1 Session, which skips the eager runtime."""
-
-    def __init__(self, directory: pathlib.Path):
-        if not hasattr(tf.compat.v1.Session, "_make_callable_from_options"):
-            raise NotImplementedError("This TensorFlow has no session callables.")
-        self._graph = tf.Graph()
-        self._session = tf.compat.v1.Session(graph=self._graph)
-        with self._graph.as_default():
-            tf.compat.v1.saved_model.load(self._session, ["serve"], str(directory))
-
-    def make_runner(self, spec: signature.Signature) -> Callable[[Arrays], list[np.ndarray]]:
-        names = list(spec.inputs)
-        options = config_pb2.CallableOptions(
-            feed=[info.graph_name for info in spec.inputs.values()],
-            fetch=[info.graph_name for info in spec.outputs.values()],
-        )
-        # The public `make_callable` compares shapes with the declared ones, which TF1 graphs
-        # contradict: TensorFlow Serving's own tests feed [3] to an input declared [-1, 1].
-        call = self._session._make_callable_from_options(options)
-        return lambda inputs: call(*[inputs[name] for name in names])
-
-    def close(self) -> None:
-        self._session.close()
-
-
-class _SignatureBackend:
-    """Runs signatures through TF2's own loader: slower, and public API throughout."""
-
-    def __init__(self, directory: pathlib.Path):
-        self._model = tf.saved_model.load(str(directory), tags=["serve"])
-
-    def make_runner(self, spec: signature.Signature) -> Callable[[Arrays], list[np.ndarray]]:
-        function = self._model.signatures[spec.name]
-
-        def run(inputs: Arrays) -> list[np.ndarray]:
-            tensors = {
-                name: tf.constant(inputs[name], info.dtype_number)
-                for name, info in spec.inputs.items()
-            }
-            outputs = function(**tensors)
-            return [outputs[name].numpy() for name in spec.outputs]
-
-        return run
-
-    def close(self) -> None:
-        del self._model
-
-
-def _load_backend(directory: pathlib.Path, engine: Engine) -> Backend:
-    if engine == "session":
-        return _SessionBackend(directory)
-    if engine == "signature":
-        return _SignatureBackend(directory)
-    try:
-        return _SessionBackend(directory)
-    except (AttributeError, NotImplementedError, RuntimeError, ValueError):
-        # A TensorFlow without the callable, or a graph that only TF2's loader can restore.
-        return _SignatureBackend(directory)
+        return name, inputs
 
 
 def _default_inputs(definition: meta_graph_pb2.SignatureDef) -> dict[str, np.ndarray]:

@@ -1,101 +1,33 @@
-"""The life of model versions: found on disk, loaded, warmed, swapped in, drained, unloaded.
-
-All state is changed on the event loop; loading and unloading happen on threads.
-"""
+"""The configured models: which there are, which versions answer, and by which labels."""
 
 import asyncio
-import contextlib
-import dataclasses
-import enum
 import logging
-import pathlib
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent import futures
+from collections.abc import Mapping, Sequence
 
-from serving.export import manifest
-from serving.server import batching, errors, loaded_model, metrics, model_configs, storage
+from serving.server import errors, loading, model_configs, versions
 
 _log = logging.getLogger("kerasline.serve")
 
-# A folder that has not changed for this long is taken as finished without a second look.
-_QUIET_NS = 2_000_000_000
 # At the start and after a new configuration, an unfinished folder is looked at again so often.
 _SETTLE_LOOKS = 5
 _SETTLE_SECS = 0.5
-# Versions that have ended stay in the status answer, up to this many.
-_MAX_ENDED_VERSIONS = 32
-
-
-class State(enum.IntEnum):
-    """The states of TF Serving's ModelVersionStatus."""
-
-    START = 10
-    LOADING = 20
-    AVAILABLE = 30
-    UNLOADING = 40
-    END = 50
-
-
-@dataclasses.dataclass(eq=False)
-class Version:
-    """One version of one model."""
-
-    number: int
-    directory: pathlib.Path
-    state: State = State.START
-    error: errors.ServingError | None = None
-    # There while the version is available or unloading.
-    model: loaded_model.LoadedModel = dataclasses.field(init=False, repr=False)
-    batcher: batching.Batcher = dataclasses.field(init=False, repr=False)
-    num_in_flight: int = 0
-    idle: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
-    failed_snapshot: storage.Snapshot | None = None
-    facts: Mapping = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(eq=False)
-class _Model:
-    config: model_configs.ModelConfig
-    versions: dict[int, Version] = dataclasses.field(default_factory=dict)
-    snapshots: dict[int, storage.Snapshot] = dataclasses.field(default_factory=dict)
-    labels: dict[str, int] = dataclasses.field(default_factory=dict)
-    unsettled: bool = False  # A wanted version looks as if it were being copied.
-
-    def available(self) -> list[Version]:
-        return [
-            version
-            for _, version in sorted(self.versions.items())
-            if version.state is State.AVAILABLE
-        ]
-
-
-@dataclasses.dataclass(frozen=True)
-class ManagerOptions:
-    """How versions are loaded."""
-
-    engine: loaded_model.Engine = "auto"
-    check_tf1_shapes: bool = False
-    # None: join requests only for models that Kerasline exported, whose rows are independent.
-    chosen_batching: batching.BatchingOptions | None = None
-    default_batching: batching.BatchingOptions = dataclasses.field(
-        default_factory=batching.BatchingOptions
-    )
-    warm_up: bool = True
-    num_load_threads: int = 1
-    allow_labels_for_unavailable_versions: bool = False
 
 
 class Manager:
     """Keeps the wanted versions of the configured models loaded."""
 
-    def __init__(self, options: ManagerOptions, counters: metrics.Metrics):
-        self._options = options
-        self._metrics = counters
-        self._models: dict[str, _Model] = {}
+    def __init__(self, loader: loading.Loader, *, allow_labels_for_unavailable_versions: bool):
+        """Starts with no model.
+
+        Args:
+            loader: Loads and unloads versions.
+            allow_labels_for_unavailable_versions: Accept a new label for a version that is not
+                loaded yet.
+        """
+        self._loader = loader
+        self._allow_new_labels = allow_labels_for_unavailable_versions
+        self._models: dict[str, versions.Model] = {}
         self._lock = asyncio.Lock()
-        self._loaders = futures.ThreadPoolExecutor(options.num_load_threads, "load")
-        self._unloads: set[asyncio.Task] = set()
 
     @property
     def model_names(self) -> list[str]:
@@ -114,14 +46,14 @@ class Manager:
         async with self._lock:
             wanted = {config.name: config for config in configs}
             for name in set(self._models) - set(wanted):
-                self._unload(list(self._models.pop(name).versions.values()))
+                self._loader.unload(list(self._models.pop(name).versions.values()))
             moved = {}
             for name, config in wanted.items():
-                model = self._models.setdefault(name, _Model(config))
+                model = self._models.setdefault(name, versions.Model(config))
                 if model.config.base_path == config.base_path:
                     model.config = config
                 else:
-                    moved[name] = _Model(config)
+                    moved[name] = versions.Model(config)
             await self._poll_until_settled([*self._models.values(), *moved.values()])
             self._replace(moved)
             self._assign_labels(wanted)
@@ -134,9 +66,8 @@ class Manager:
         async with self._lock:
             await self._poll_all(list(self._models.values()))
 
-    @contextlib.contextmanager
-    def use(self, name: str, *, version: int | None = None, label: str = "") -> Iterator[Version]:
-        """Gives an available version that stays loaded until the block ends.
+    def find(self, name: str, *, version: int | None = None, label: str = "") -> versions.Version:
+        """Returns an available version; use it in a `with` block.
 
         Args:
             name: The model's name.
@@ -146,38 +77,25 @@ class Manager:
         Raises:
             ServingError: NOT_FOUND or INVALID_ARGUMENT, in TF Serving's words.
         """
-        found = self.find(name, version=version, label=label)
-        found.num_in_flight += 1
-        try:
-            yield found
-        finally:
-            found.num_in_flight -= 1
-            if found.num_in_flight == 0 and found.state is State.UNLOADING:
-                found.idle.set()
-
-    def find(self, name: str, *, version: int | None = None, label: str = "") -> Version:
-        """Returns an available version; see `use`."""
         model = self._models.get(name)
         if label:
-            if model is None or label not in model.labels:
-                raise errors.invalid(f"Unrecognized servable version label: {label}")
-            version = model.labels[label]
-        available = model.available() if model else []
-        if version is not None:
-            available = [each for each in available if each.number == version]
-        if not available:
+            version = _labelled(model, label)
+        found = model.find_available(version) if model else None
+        if found is None:
             wanted = f"Latest({name})" if version is None else f"Specific({name}, {version})"
             raise errors.ServingError(
                 errors.Code.NOT_FOUND, f"Servable not found for request: {wanted}"
             )
-        return available[-1]
+        return found
 
     def has_available(self, name: str) -> bool:
         """Tells whether a model can answer now."""
         model = self._models.get(name)
         return model is not None and bool(model.available())
 
-    def statuses(self, name: str, *, version: int | None = None, label: str = "") -> list[Version]:
+    def statuses(
+        self, name: str, *, version: int | None = None, label: str = ""
+    ) -> list[versions.Version]:
         """Returns the versions of a model in any state, the newest first.
 
         Raises:
@@ -185,18 +103,16 @@ class Manager:
         """
         model = self._models.get(name)
         if label:
-            if model is None or label not in model.labels:
-                raise errors.invalid(f"Unrecognized servable version label: {label}")
-            version = model.labels[label]
-        versions = model.versions if model else {}
+            version = _labelled(model, label)
+        known = model.versions if model else {}
         if version is not None:
-            versions = {number: each for number, each in versions.items() if number == version}
-        if not versions:
+            known = {number: each for number, each in known.items() if number == version}
+        if not known:
             what = "any versions" if version is None else f"version {version}"
             raise errors.ServingError(
                 errors.Code.NOT_FOUND, f"Could not find {what} of model {name}"
             )
-        return [each for _, each in sorted(versions.items(), reverse=True)]
+        return [each for _, each in sorted(known.items(), reverse=True)]
 
     def labels(self, name: str) -> dict[str, int]:
         """Returns the version labels of a configured model."""
@@ -211,12 +127,11 @@ class Manager:
         """Unloads everything, once requests in flight are answered."""
         async with self._lock:
             for model in self._models.values():
-                self._unload(list(model.versions.values()))
+                self._loader.unload(list(model.versions.values()))
             self._models.clear()
-        await asyncio.gather(*self._unloads)
-        self._loaders.shutdown()
+        await self._loader.close()
 
-    async def _poll_until_settled(self, models: Sequence[_Model]) -> None:
+    async def _poll_until_settled(self, models: Sequence[versions.Model]) -> None:
         """Polls, and again for a short while as long as a model's only version looks unfinished."""
         for _ in range(_SETTLE_LOOKS):
             await self._poll_all(models)
@@ -224,10 +139,10 @@ class Manager:
                 return
             await asyncio.sleep(_SETTLE_SECS)
 
-    async def _poll_all(self, models: Sequence[_Model]) -> None:
-        await asyncio.gather(*[self._poll_model(model) for model in models])
+    async def _poll_all(self, models: Sequence[versions.Model]) -> None:
+        await asyncio.gather(*[self._loader.poll(model) for model in models])
 
-    def _replace(self, moved: Mapping[str, _Model]) -> None:
+    def _replace(self, moved: Mapping[str, versions.Model]) -> None:
         """Lets models that were loaded from a new base path take over."""
         failed = []
         for name, model in moved.items():
@@ -236,7 +151,7 @@ class Manager:
                 failed.append(name)
                 continue
             self._models[name] = model
-            self._unload(list(old.versions.values()))
+            self._loader.unload(list(old.versions.values()))
         if failed:
             raise errors.ServingError(
                 errors.Code.FAILED_PRECONDITION,
@@ -244,99 +159,13 @@ class Manager:
                 "what was loaded before goes on serving",
             )
 
-    async def _poll_model(self, model: _Model) -> None:
-        try:
-            on_disk = await asyncio.to_thread(storage.list_versions, model.config.base_path)
-        except OSError as error:
-            _log.warning("Model %s: %s", model.config.name, error)
-            return
-        wanted = model.config.policy.choose(on_disk)
-        loads = []
-        model.unsettled = False
-        for number, directory in sorted(wanted.items()):
-            version = model.versions.get(number)
-            if version is not None and version.state in (State.LOADING, State.AVAILABLE):
-                continue
-            snapshot = await asyncio.to_thread(storage.take_snapshot, directory)
-            before = model.snapshots.get(number)
-            model.snapshots[number] = snapshot
-            if version is not None and version.failed_snapshot == snapshot:
-                continue
-            quiet_since_ns = time.time_ns() - _QUIET_NS
-            if storage.is_loadable(directory, snapshot, before, quiet_since_ns=quiet_since_ns):
-                loads.append(self._load(model, number, directory, snapshot))
-            else:
-                model.unsettled = True
-        await asyncio.gather(*loads)
-        self._retire(model, wanted)
-
-    def _retire(self, model: _Model, wanted: Mapping[int, pathlib.Path]) -> None:
-        """Unloads unwanted versions, unless that would leave the model without any."""
-        available = model.available()
-        if any(version.number in wanted for version in available):
-            self._unload([version for version in available if version.number not in wanted])
-        ended = [n for n, v in sorted(model.versions.items()) if v.state is State.END]
-        for number in ended[:-_MAX_ENDED_VERSIONS]:
-            del model.versions[number]
-        for number in set(model.snapshots) - set(wanted):
-            del model.snapshots[number]
-
-    async def _load(
-        self, model: _Model, number: int, directory: pathlib.Path, snapshot: storage.Snapshot
-    ) -> None:
-        version = Version(number, directory, State.LOADING)
-        model.versions[number] = version
-        start = time.monotonic()
-        loop = asyncio.get_running_loop()
-        load = _loader(self._options, directory)
-        try:
-            version.model, version.facts = await loop.run_in_executor(self._loaders, load)
-        except Exception as error:
-            # Whatever is wrong with one folder, the other versions go on serving.
-            version.state = State.END
-            version.error = errors.ServingError(errors.Code.UNKNOWN, str(error).split("\n", 1)[0])
-            version.failed_snapshot = snapshot
-            _log.error("Model %s version %d: %s", model.config.name, number, version.error)
-            return
-        version.batcher = self._make_batcher(model.config.name, version)
-        version.state = State.AVAILABLE
-        _log.info(
-            "Model %s version %d is available after %.2f s.",
-            model.config.name,
-            number,
-            time.monotonic() - start,
-        )
-
-    def _make_batcher(self, name: str, version: Version) -> batching.Batcher:
-        options = self._options.chosen_batching
-        if options is None:
-            is_own = bool(version.facts)
-            options = dataclasses.replace(self._options.default_batching, is_enabled=is_own)
-
-        def on_run(seconds: float, num_rows: int) -> None:
-            self._metrics.run_done(model_name=name, micros=seconds * 1e6, num_rows=num_rows)
-
-        return batching.Batcher(version.model.run, options, name=f"run-{name}", on_run=on_run)
-
-    def _unload(self, versions: Sequence[Version]) -> None:
-        for version in versions:
-            if version.state is not State.AVAILABLE:
-                continue
-            version.state = State.UNLOADING
-            if version.num_in_flight == 0:
-                version.idle.set()
-            task = asyncio.create_task(_drain_and_close(version))
-            self._unloads.add(task)
-            task.add_done_callback(self._unloads.discard)
-
     def _assign_labels(self, wanted: Mapping[str, model_configs.ModelConfig]) -> None:
-        allow_new = self._options.allow_labels_for_unavailable_versions
         for name, config in wanted.items():
             model = self._models[name]
             available = {version.number for version in model.available()}
             for label, number in config.labels.items():
                 is_new = label not in model.labels
-                if number not in available and not (allow_new and is_new):
+                if number not in available and not (self._allow_new_labels and is_new):
                     raise errors.ServingError(
                         errors.Code.FAILED_PRECONDITION,
                         f"Request to assign label to version {number} of model {name}, which is "
@@ -346,24 +175,12 @@ class Manager:
             self._models[name].labels = dict(config.labels)
 
 
-def _loader(
-    options: ManagerOptions, directory: pathlib.Path
-) -> Callable[[], tuple[loaded_model.LoadedModel, Mapping]]:
-    def load() -> tuple[loaded_model.LoadedModel, Mapping]:
-        manifest.check_files(directory)
-        model = loaded_model.LoadedModel(
-            directory, engine=options.engine, check_tf1_shapes=options.check_tf1_shapes
-        )
-        if options.warm_up:
-            model.warm_up()
-        return model, manifest.read_manifest(directory) or {}
+def _labelled(model: versions.Model | None, label: str) -> int:
+    """Returns the version that a label names.
 
-    return load
-
-
-async def _drain_and_close(version: Version) -> None:
-    await version.idle.wait()
-    await asyncio.to_thread(version.batcher.close)
-    await asyncio.to_thread(version.model.close)
-    version.state = State.END
-    del version.model, version.batcher
+    Raises:
+        ServingError: INVALID_ARGUMENT if the model has no such label.
+    """
+    if model is None or label not in model.labels:
+        raise errors.invalid(f"Unrecognized servable version label: {label}")
+    return model.labels[label]

@@ -2,6 +2,7 @@
 
 import bisect
 import collections
+import functools
 import threading
 from collections.abc import Iterator
 
@@ -48,11 +49,10 @@ class Metrics:
             status: The status code's name, such as `OK`.
             micros: From the whole request received to the answer ready.
         """
-        count_labels = (("model_name", model_name), ("status", status))
-        labels = (("API", api), ("entrypoint", entrypoint), *count_labels)
+        count_labels, labels = _request_labels(model_name, api, entrypoint, status)
         with self._lock:
             self._counters["request_count"][count_labels] += 1
-            self._histograms["request_latency"][tuple(sorted(labels))].add(micros)
+            self._histograms["request_latency"][labels].add(micros)
 
     def run_done(self, *, model_name: str, micros: float, num_rows: int) -> None:
         """Counts a run of the graph, which may serve several requests."""
@@ -85,6 +85,15 @@ class Metrics:
             yield f"# TYPE {_PREFIX}{name} histogram"
             for labels, histogram in sorted(histograms.items()):
                 yield from _histogram_lines(_PREFIX + name, labels, histogram)
+
+
+@functools.lru_cache(maxsize=1_024)
+def _request_labels(
+    model_name: str, api: str, entrypoint: str, status: str
+) -> tuple[Labels, Labels]:
+    """Returns the labels of `request_count` and of `request_latency`."""
+    count_labels = (("model_name", model_name), ("status", status))
+    return count_labels, (("API", api), ("entrypoint", entrypoint), *count_labels)
 
 
 def _histogram_lines(name: str, labels: Labels, histogram: _Histogram) -> Iterator[str]:

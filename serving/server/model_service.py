@@ -7,11 +7,11 @@ from google.protobuf import json_format
 from google.protobuf import message as protobuf_message
 from tensorflow_serving.apis import get_model_status_pb2, model_management_pb2, status_pb2
 
-from serving.server import errors, inference, manager, model_configs
+from serving.server import calls, errors, manager, model_configs
 
 
 def status_response(
-    models: manager.Manager, call: inference.Call
+    models: manager.Manager, call: calls.Call
 ) -> get_model_status_pb2.GetModelStatusResponse:
     """Answers ModelService.GetModelStatus; raises ServingError for an unknown model or version."""
     response = get_model_status_pb2.GetModelStatusResponse()
@@ -25,10 +25,10 @@ def status_response(
     return response
 
 
-def metadata_json(models: manager.Manager, call: inference.Call) -> bytes:
+def metadata_json(models: manager.Manager, call: calls.Call) -> bytes:
     """Returns the signatures of a version in the form of TF Serving's metadata route."""
     version = models.find(call.model_name, version=call.version, label=call.label)
-    signatures = to_dict(inference.signature_map(version))
+    signatures = to_dict(calls.signature_map(version))
     return to_json(
         {
             "model_spec": {

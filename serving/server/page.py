@@ -4,7 +4,7 @@ import functools
 import importlib.resources
 from typing import Any
 
-from serving.server import errors, manager, metrics, model_service, signature
+from serving.server import errors, manager, metrics, model_service, signature, versions
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def _describe(models: manager.Manager, counters: metrics.Metrics, name: str) -> 
     }
 
 
-def _versions(models: manager.Manager, name: str) -> list[manager.Version]:
+def _versions(models: manager.Manager, name: str) -> list[versions.Version]:
     try:
         return models.statuses(name)
     except errors.ServingError:

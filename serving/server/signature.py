@@ -1,7 +1,8 @@
 """A SavedModel's signature, and the checks that come before the graph runs."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 from tensorflow.core.framework import types_pb2
@@ -42,10 +43,9 @@ class Signature:
     default_inputs: Mapping[str, np.ndarray]
     is_shape_checked: bool
 
-    @property
+    @functools.cached_property
     def is_batchable(self) -> bool:
         """Whether rows may be joined: every tensor has a free first dimension."""
-
         tensors = [*self.inputs.values(), *self.outputs.values()]
         has_free_rows = all(info.shape and info.shape[0] is None for info in tensors)
         return bool(self.inputs) and has_free_rows and not self.default_inputs
@@ -69,12 +69,14 @@ def from_signature_def(
     )
 
 
-def check_input_names(signature: Signature, names: Iterable[str]) -> None:
+def check_input_names(signature: Signature, names: Set[str]) -> None:
     """Compares the names of a request's inputs with the signature's.
 
     Raises:
         ServingError: INVALID_ARGUMENT, in TF Serving's words.
     """
+    if signature.inputs.keys() == names:
+        return
     sent, known = set(names), set(signature.inputs)
     required = known - set(signature.default_inputs)
     if sent <= known and required <= sent:
@@ -144,9 +146,13 @@ def _tensor_info(info: meta_graph_pb2.TensorInfo) -> TensorInfo:
 def _fits(shape: tuple[int, ...], expected: tuple[int | None, ...] | None) -> bool:
     if expected is None:
         return True
-    return len(shape) == len(expected) and all(
-        want is None or size == want for size, want in zip(shape, expected, strict=True)
-    )
+    if len(shape) != len(expected):
+        return False
+    # No generator: this is asked for each request.
+    for size, want in zip(shape, expected, strict=True):
+        if want is not None and size != want:
+            return False
+    return True
 
 
 def _join(names: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from tensorflow.core.framework import tensor_pb2, types_pb2
 from tensorflow.python.framework import dtypes
 
-from serving.server import errors
+from serving.server import errors, protobuf_wire
 
 # The repeated field of TensorProto that holds the values of a dtype.
 _VALUE_FIELDS = {
@@ -87,9 +87,7 @@ def encode_into(proto: tensor_pb2.TensorProto, array: np.ndarray, *, as_content:
         array: Any array that a session returns; object arrays hold bytes.
         as_content: Put raw bytes in `tensor_content`, instead of a typed `*_val` field.
     """
-    number = _NUMBERS.get(array.dtype)
-    if number is None:
-        number = dtypes.as_dtype(array.dtype).as_datatype_enum
+    number = datatype_of(array.dtype)
     proto.dtype = number
     # A scalar has a shape too, with no dimension.
     proto.tensor_shape.SetInParent()
@@ -102,6 +100,12 @@ def encode_into(proto: tensor_pb2.TensorProto, array: np.ndarray, *, as_content:
         proto.tensor_content = np.ascontiguousarray(array).tobytes()
     else:
         _put_values(proto, number, array)
+
+
+def datatype_of(dtype: np.dtype) -> int:
+    """Returns the number of a numpy dtype in TensorFlow's DataType; object is string."""
+    number = _NUMBERS.get(dtype)
+    return dtypes.as_dtype(dtype).as_datatype_enum if number is None else number
 
 
 def _shape(proto: tensor_pb2.TensorProto, name: str) -> tuple[int, ...]:
@@ -165,7 +169,7 @@ def _put_values(proto: tensor_pb2.TensorProto, number: int, array: np.ndarray) -
     tag = _PACKED_TAGS.get(number)
     if tag is not None and array.size >= _MIN_PACKED_VALUES:
         block = np.ascontiguousarray(array).tobytes()
-        proto.MergeFromString(tag + _varint(len(block)) + block)
+        proto.MergeFromString(tag + protobuf_wire.varint(len(block)) + block)
         return
     flat = array.ravel()
     if number in _HALF_DTYPES:
@@ -173,12 +177,3 @@ def _put_values(proto: tensor_pb2.TensorProto, number: int, array: np.ndarray) -
     elif number in _COMPLEX_DTYPES:
         flat = flat.view(np.float32 if number == types_pb2.DT_COMPLEX64 else np.float64)
     getattr(proto, _VALUE_FIELDS[number]).extend(flat.tolist())
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

@@ -2,7 +2,11 @@
 
 import importlib
 import importlib.util
+import os
 import sys
+
+# TensorFlow reads it when it makes its first session: "1" gives each session threads of its own.
+OWN_THREADS_VARIABLE = "TF_OVERRIDE_GLOBAL_THREADPOOL"
 
 
 def import_tensorflow() -> None:
@@ -10,7 +14,9 @@ def import_tensorflow() -> None:
 
     TensorFlow imports Keras eagerly if it finds it, and does without if it does not. A server never
     needs it, and it is about a third of the start-up time. Keras can still be imported afterwards.
+    Each session gets threads of its own, so that each model can have as many as suit it.
     """
+    os.environ.setdefault(OWN_THREADS_VARIABLE, "1")
     if "tensorflow" in sys.modules or importlib.util.find_spec("keras") is None:
         importlib.import_module("tensorflow")
         return

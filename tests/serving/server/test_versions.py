@@ -227,14 +227,14 @@ def test_new_base_path_takes_over_without_a_gap(base, sources, tmp_path):
     with harness.serve(model_config_file=str(config)) as server:
         old = server.app._models.find("m")
         answers = []
-        load = server.app._models._load
+        load = server.app._models._loader._load
 
         async def watched_load(*arguments):
             answers.append(server.app._models.find("m") is old)
             await load(*arguments)
             answers.append(server.app._models.find("m") is old)
 
-        server.app._models._load = watched_load
+        server.app._models._loader._load = watched_load
         write_config(config, tmp_path / "other")
         reload_until(server, lambda: ask(server) == 2.0)
         assert answers == [True, True]
