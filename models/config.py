@@ -8,6 +8,7 @@ import pydantic
 from models.base_config import StrictConfig
 
 PositiveInt = Annotated[int, pydantic.Field(gt=0)]
+MaskShare = Annotated[float, pydantic.Field(gt=0.0, le=1.0)]
 DropRate = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
 
 
@@ -71,6 +72,29 @@ class TransformerConfig(StrictConfig):
         return self
 
 
+class SpecAugmentConfig(StrictConfig):
+    """Masks over a spectrogram in training (SpecAugment, https://arxiv.org/abs/1904.08779)."""
+
+    num_frequency_masks: Annotated[int, pydantic.Field(ge=0)] = 2
+    # The widest mask, as a share of the bands or of the frames.
+    max_frequency_share: MaskShare = 0.2
+    num_time_masks: Annotated[int, pydantic.Field(ge=0)] = 2
+    max_time_share: MaskShare = 0.1
+
+
+class SpectrogramCnnConfig(StrictConfig):
+    """A convolutional network over the mel spectrogram of a recording."""
+
+    architecture: Literal["spectrogram_cnn"]
+    window_ms: Annotated[float, pydantic.Field(gt=0.0)] = 25.0
+    hop_ms: Annotated[float, pydantic.Field(gt=0.0)] = 10.0
+    num_mels: PositiveInt = 64
+    stage_channels: Annotated[tuple[PositiveInt, ...], pydantic.Field(min_length=1)] = (16, 32, 64)
+    blocks_per_stage: PositiveInt = 1
+    dropout_rate: DropRate = 0.2
+    spec_augment: SpecAugmentConfig | None = None
+
+
 class DLinearConfig(StrictConfig):
     """A linear map of a window's trend and remainder (https://arxiv.org/abs/2205.13504)."""
 
@@ -95,6 +119,7 @@ ARCHITECTURES = {
     "text": ("bag_of_embeddings", "transformer"),
     "table": ("mlp",),
     "series": ("dlinear", "tcn"),
+    "audio": ("spectrogram_cnn",),
 }
 
 AnyModelConfig = (
@@ -103,6 +128,7 @@ AnyModelConfig = (
     | MlpConfig
     | BagOfEmbeddingsConfig
     | TransformerConfig
+    | SpectrogramCnnConfig
     | DLinearConfig
     | TcnConfig
 )

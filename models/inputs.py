@@ -69,4 +69,18 @@ class SeriesInput:
     num_channels: int
 
 
-InputSpec = ImageInput | TokensInput | TableInput | SeriesInput
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AudioInput:
+    """`samples`: float32 in [-1, 1], (B, samples).
+
+    Attributes:
+        num_samples: Length of every recording.
+        sample_rate_hz: Samples per second.
+    """
+
+    kind: ClassVar[str] = "audio"
+    num_samples: int
+    sample_rate_hz: int
+
+
+InputSpec = ImageInput | TokensInput | TableInput | SeriesInput | AudioInput

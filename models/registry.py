@@ -7,6 +7,7 @@ import keras
 
 from models import config
 from models import inputs as input_specs
+from models.audio import spectrogram_cnn
 from models.blocks import heads
 from models.tabular import mlp, table_mlp
 from models.text import bag_of_embeddings, transformer
@@ -20,6 +21,7 @@ _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "image": {"cnn": cnn.build, "mlp": mlp.build, "resnet": resnet.build},
     "text": {"bag_of_embeddings": bag_of_embeddings.build, "transformer": transformer.build},
     "table": {"mlp": table_mlp.build},
+    "audio": {"spectrogram_cnn": spectrogram_cnn.build},
     "series": {"dlinear": dlinear.build, "tcn": tcn.build},
 }
 
@@ -78,5 +80,7 @@ def _sizes(spec: input_specs.InputSpec) -> dict[str, Any]:
             return {"vocabulary_size": spec.vocabulary_size, "max_tokens": spec.max_tokens}
         case input_specs.TableInput():
             return {"table": spec}
+        case input_specs.AudioInput():
+            return {"audio": spec}
         case input_specs.SeriesInput():
             return {"history_steps": spec.history_steps, "num_channels": spec.num_channels}

@@ -14,16 +14,18 @@ import tensorflow as tf
 
 from components.ingest.config import DataConfig
 from components.ingest.features.config import (
+    AUDIO_FEATURE,
     HISTORY_FEATURE,
     IMAGE_FEATURE,
     TEXT_FEATURE,
+    AudioFeature,
     ImageFeature,
     SeriesFeature,
 )
 from components.transform import raw, words
 from components.transform.fitted import AnyFitted, FittedTable, FittedText
 from models import inputs
-from serving.export import preprocessing
+from serving.export import preprocessing, recordings
 
 # A tensor, or several by the names of the model's inputs.
 Inputs: TypeAlias = tf.Tensor | dict[str, tf.Tensor]
@@ -54,6 +56,8 @@ def make_apply(data: DataConfig, fitted: AnyFitted | None) -> Apply:
     match data.input, fitted:
         case ImageFeature() as image, None:
             return ApplyImage(image)
+        case AudioFeature() as audio, None:
+            return ApplyAudio(audio)
         case SeriesFeature() as series, None:
             return ApplySeries(series)
         case _, FittedText() if data.text is not None:
@@ -95,6 +99,24 @@ class ApplySeries:
     def __call__(self, values: raw.RawValues) -> tf.Tensor:
         """Returns `history`, float32 (B, T, C)."""
         return values[HISTORY_FEATURE]
+
+
+class ApplyAudio:
+    """Encoded recordings to samples: float32 in [-1, 1], (B, samples)."""
+
+    def __init__(self, audio: AudioFeature):
+        self.inputs = inputs.AudioInput(
+            num_samples=round(audio.max_seconds * audio.sample_rate_hz),
+            sample_rate_hz=audio.sample_rate_hz,
+        )
+
+    def __call__(self, values: raw.RawValues) -> tf.Tensor:
+        """Decodes `audio`; see `recordings.decode_recordings`."""
+        return recordings.decode_recordings(
+            values[AUDIO_FEATURE],
+            sample_rate_hz=self.inputs.sample_rate_hz,
+            num_samples=self.inputs.num_samples,
+        )
 
 
 class ApplyText(tf.Module):

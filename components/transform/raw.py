@@ -12,8 +12,6 @@ import tensorflow as tf
 from components.ingest.config import DataConfig
 from components.ingest.features.config import (
     HISTORY_FEATURE,
-    IMAGE_FEATURE,
-    TEXT_FEATURE,
     TableFeature,
 )
 
@@ -23,9 +21,9 @@ RawValues = dict[str, tf.Tensor]
 def raw_specs(data: DataConfig) -> dict[str, tf.TensorSpec]:
     """Returns the name, dtype and shape of each raw value of the recipe's input.
 
-    An image or a text is a string (B,). Each column of a table is its own value: a number is
-    float32 (B,), NaN where missing, and a category is a string (B,), empty where missing. The past
-    of a series is float32 (B, T, C), the value first and its covariates after it.
+    An image, a text or a recording is a string (B,). Each column of a table is its own value: a
+    number is float32 (B,), NaN where missing, and a category is a string (B,), empty where missing.
+    The past of a series is float32 (B, T, C), the value first and its covariates after it.
     """
     shape = _shape(data)
     return {
@@ -63,7 +61,8 @@ def _dtypes(data: DataConfig) -> dict[str, tf.DType]:
         return _column_dtypes(data.table)
     if data.series is not None:
         return {HISTORY_FEATURE: tf.float32}
-    return {IMAGE_FEATURE if data.image else TEXT_FEATURE: tf.string}
+    # The input is called what its table in the recipe is.
+    return {data.input_name: tf.string}
 
 
 def _shape(data: DataConfig) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ Axes: B batch, H height, W width, C channels, F features.
 import keras
 
 from models import config
-from models.blocks import heads, image_io, residual
+from models.blocks import conv_stack, heads, image_io
 
 
 def build(
@@ -38,27 +38,7 @@ def build(
             "Use fewer stages or larger images."
         )
     pixels_BHWC, x_BHWC = image_io.pixels_input(image_shape)
-    x_BHWC = _stem(x_BHWC, cnn.stage_channels[0])
-    for stage, num_channels in enumerate(cnn.stage_channels):
-        for block in range(cnn.blocks_per_stage):
-            strides = 2 if stage > 0 and block == 0 else 1
-            x_BHWC = residual.basic_block(
-                x_BHWC, num_channels, strides=strides, name=f"stage{stage + 1}_block{block + 1}"
-            )
-    features_BF = keras.layers.GlobalAveragePooling2D(name="pool")(x_BHWC)
+    features_BF = conv_stack.pooled_features(
+        x_BHWC, stage_channels=cnn.stage_channels, blocks_per_stage=cnn.blocks_per_stage
+    )
     return heads.finish("cnn", pixels_BHWC, features_BF, head=head, dropout_rate=cnn.dropout_rate)
-
-
-def _stem(x_BHWC: heads.Tensor, num_channels: int) -> heads.Tensor:
-    x_BHWC = keras.layers.Conv2D(
-        num_channels,
-        3,
-        padding="same",
-        use_bias=False,
-        kernel_initializer="he_normal",
-        name="stem_conv",
-    )(x_BHWC)
-    # Pooled before it is normalised: a processor spends its time on the passes over the full size.
-    x_BHWC = keras.layers.MaxPooling2D(2, name="stem_pool")(x_BHWC)
-    x_BHWC = residual.batch_norm(x_BHWC, name="stem_norm")
-    return keras.layers.Activation("relu", name="stem_relu")(x_BHWC)
