@@ -106,8 +106,7 @@ class ApplyAudio:
 
     def __init__(self, audio: AudioFeature):
         self.inputs = inputs.AudioInput(
-            num_samples=round(audio.max_seconds * audio.sample_rate_hz),
-            sample_rate_hz=audio.sample_rate_hz,
+            num_samples=audio.num_samples, sample_rate_hz=audio.sample_rate_hz
         )
 
     def __call__(self, values: raw.RawValues) -> tf.Tensor:

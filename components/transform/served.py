@@ -10,7 +10,7 @@ import tensorflow as tf
 from components.ingest.config import DataConfig
 from components.transform import apply, raw
 from components.transform.fitted import AnyFitted
-from serving.export import entries, images
+from serving.export import entries, images, recordings
 
 
 class Preprocess(tf.Module):
@@ -53,4 +53,8 @@ def served_input(
     if data.image is not None:
         shape_HWC = (data.image.height_px, data.image.width_px, data.image.channels)
         return images.served_images(shape_HWC, dtype=pixel_dtype)
+    if data.audio is not None:
+        return recordings.served_recordings(
+            sample_rate_hz=data.audio.sample_rate_hz, num_samples=data.audio.num_samples
+        )
     return entries.served_values(Preprocess(data, fitted))

@@ -78,6 +78,53 @@ def served_values(preprocess: Preprocess) -> ServedInput:
     )
 
 
+def served_files(
+    *,
+    tensor: tf.TensorSpec,
+    decode: Callable[[tf.Tensor], tf.Tensor],
+    facts: Mapping[str, Any],
+    example_help: str,
+) -> ServedInput:
+    """Serves what lies in files, such as images: as a tensor, as the files, and as tf.Examples.
+
+    - `serving_default`: the tensor under its own name, such as `image`;
+    - `serve_bytes`: `image_bytes`, string (B,), whole files;
+    - `serve_examples`: tf.Examples with a bytes feature `image`.
+
+    Args:
+        tensor: What the model reads.
+        decode: From whole files (B,) to the tensor.
+        facts: As in `ServedInput`.
+        example_help: As in `ServedInput`.
+    """
+    name, bytes_name = tensor.name, f"{tensor.name}_bytes"
+
+    def parse(examples_B: tf.Tensor) -> tf.Tensor:
+        features = {name: tf.io.FixedLenFeature((), tf.string)}
+        return tf.io.parse_example(examples_B, features)[name]
+
+    values = Entry(
+        specs={name: tensor},
+        to_inputs=lambda values: values[name],
+        of_examples=lambda examples_B: {name: decode(parse(examples_B))},
+    )
+    files = Entry(
+        specs={bytes_name: tf.TensorSpec((None,), tf.string, name=bytes_name)},
+        to_inputs=lambda values: decode(values[bytes_name]),
+        of_examples=lambda examples_B: {bytes_name: parse(examples_B)},
+    )
+    return ServedInput(
+        entries={
+            DEFAULT: values,
+            "serve_bytes": files,
+            EXAMPLES: examples_entry(lambda examples_B: decode(parse(examples_B))),
+        },
+        tracked=(),
+        facts=facts,
+        example_help=example_help,
+    )
+
+
 def examples_entry(to_inputs: Callable[[tf.Tensor], Any]) -> Entry:
     """Takes `examples`, serialized tf.Examples (B,).
 

@@ -8,8 +8,6 @@ import tensorflow as tf
 
 from serving.export import entries, preprocessing
 
-_IMAGE_FEATURE = "image"
-
 
 def images_of(model: keras.Model) -> entries.ServedInput:
     """Serves a model of images, whose size and dtype it says itself.
@@ -43,25 +41,11 @@ def served_images(shape_HWC: tuple[int, int, int], *, dtype: str) -> entries.Ser
         )
         return tf.cast(images_BHWC, dtype)
 
-    pixels = entries.Entry(
-        specs={"image": tf.TensorSpec((None, *shape_HWC), dtype, name="image")},
-        to_inputs=lambda values: values["image"],
-        of_examples=lambda examples_B: {"image": decode(_parse(examples_B))},
-    )
-    files = entries.Entry(
-        specs={"image_bytes": tf.TensorSpec((None,), tf.string, name="image_bytes")},
-        to_inputs=lambda values: decode(values["image_bytes"]),
-        of_examples=lambda examples_B: {"image_bytes": _parse(examples_B)},
-    )
-    return entries.ServedInput(
-        entries={
-            entries.DEFAULT: pixels,
-            "serve_bytes": files,
-            entries.EXAMPLES: entries.examples_entry(lambda examples: decode(_parse(examples))),
-        },
-        tracked=(),
+    return entries.served_files(
+        tensor=tf.TensorSpec((None, *shape_HWC), dtype, name="image"),
+        decode=decode,
         facts={"image_shape": list(shape_HWC)},
-        example_help=f"whose bytes feature {_IMAGE_FEATURE!r} is an image file",
+        example_help="whose bytes feature 'image' is an image file",
     )
 
 
@@ -76,8 +60,3 @@ def _image_shape(model: keras.Model) -> tuple[int, int, int]:
             f"Received: inputs of shape {input_shapes}."
         )
     return input_shapes[0][1:]
-
-
-def _parse(examples_B: tf.Tensor) -> tf.Tensor:
-    features = {_IMAGE_FEATURE: tf.io.FixedLenFeature((), tf.string)}
-    return tf.io.parse_example(examples_B, features)[_IMAGE_FEATURE]

@@ -1,9 +1,11 @@
-"""Decoding of recordings: the one piece of code that training, evaluation and serving share.
+"""Recordings: their decoding, which training, evaluation and serving share, and their signatures.
 
 Legend: B batch, N samples.
 """
 
 import tensorflow as tf
+
+from serving.export import entries
 
 
 def decode_recordings(encoded_B: tf.Tensor, *, sample_rate_hz: int, num_samples: int) -> tf.Tensor:
@@ -42,3 +44,25 @@ def decode_recordings(encoded_B: tf.Tensor, *, sample_rate_hz: int, num_samples:
 
     spec = tf.TensorSpec((num_samples,), tf.float32)
     return tf.map_fn(decode, encoded_B, fn_output_signature=spec, parallel_iterations=16)
+
+
+def served_recordings(*, sample_rate_hz: int, num_samples: int) -> entries.ServedInput:
+    """Serves recordings in three ways.
+
+    - `serving_default`: `audio`, samples float32 (B, N) in [-1, 1];
+    - `serve_bytes`: `audio_bytes`, string (B,), whole WAV files of 16-bit PCM;
+    - `serve_examples`: `examples`, string (B,), serialized tf.Examples with a bytes feature
+      `audio`.
+
+    Args:
+        sample_rate_hz: Rate of the recordings.
+        num_samples: Their length.
+    """
+    return entries.served_files(
+        tensor=tf.TensorSpec((None, num_samples), tf.float32, name="audio"),
+        decode=lambda encoded_B: decode_recordings(
+            encoded_B, sample_rate_hz=sample_rate_hz, num_samples=num_samples
+        ),
+        facts={"sample_rate_hz": sample_rate_hz, "num_samples": num_samples},
+        example_help="whose bytes feature 'audio' is a WAV file",
+    )

@@ -57,6 +57,11 @@ class AudioFeature(StrictConfig):
     # What is longer is cut off, what is shorter is padded with silence.
     max_seconds: Annotated[float, pydantic.Field(gt=0.0)]
 
+    @property
+    def num_samples(self) -> int:
+        """The length that every recording is brought to."""
+        return max(1, round(self.max_seconds * self.sample_rate_hz))
+
 
 class NumberColumn(StrictConfig):
     """A column of numbers, standardised by the mean and deviation of the training split."""

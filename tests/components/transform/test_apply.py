@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from components.ingest.features import config
 from components.input_pipeline import decoding
 from components.transform import apply, fit, served
 from models import inputs
@@ -108,3 +109,25 @@ def test_an_input_without_what_it_needs_is_refused(data, message):
 def test_what_was_fitted_for_a_table_does_not_serve_an_image(table):
     with pytest.raises(ValueError, match=r"data.image needs .* Received: 'table'"):
         apply.make_apply(tfx_factories.DATA, table)
+
+
+def test_recordings_become_samples_of_one_length():
+    audio = config.AudioFeature(sample_rate_hz=8000, max_seconds=0.5)
+    data = input_factories.TEXT.model_copy(update={"text": None, "audio": audio})
+    function = apply.make_apply(data, None)
+    assert function.inputs == inputs.AudioInput(num_samples=4000, sample_rate_hz=8000)
+    encoded = tf.audio.encode_wav(tf.fill((100, 1), 0.5), 8000)
+    samples_BN = function({"audio": encoded[None]})
+    assert samples_BN.shape == (1, 4000)
+    np.testing.assert_allclose(samples_BN.numpy()[0, [0, 99, 100]], [0.5, 0.5, 0.0], atol=1e-4)
+
+
+def test_recordings_are_served_as_samples_as_files_and_in_examples():
+    audio = config.AudioFeature(sample_rate_hz=8000, max_seconds=0.5)
+    data = input_factories.TEXT.model_copy(update={"text": None, "audio": audio})
+    found = served.served_input(data, None).entries
+    assert {name: list(entry.specs) for name, entry in found.items()} == {
+        "serving_default": ["audio"],
+        "serve_bytes": ["audio_bytes"],
+        "serve_examples": ["examples"],
+    }
