@@ -141,7 +141,7 @@ class _Nodes:
             validation_gate.ValidationGate(
                 statistics=self._output("statistics", "statistics"),
                 anomalies=self._output("validation", "anomalies"),
-                label=data.label_feature(),
+                class_names=data.class_names,
                 fingerprint=self._fingerprint("validation_gate"),
             ),
         )

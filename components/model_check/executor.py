@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import pathlib
 import posixpath
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -57,10 +58,18 @@ class Executor(base_executor.BaseExecutor):
             # Keras answers while the fresh process does.
             expected = pool.submit(_keras_answers, keras_path, decode(examples_B)[0])
             answers = server.ask(request)
-        largest = compare.check_answers(answers, expected.result(), data.class_names)
+        largest = _check(answers, expected.result(), data)
         blessing = artifact_utils.get_single_instance(output_dict["blessing"])
         blessing.set_int_custom_property("blessed", 1)
         blessing.set_float_custom_property("largest_difference", largest)
+
+
+def _check(
+    answers: Mapping[str, Mapping[str, Any]], expected: np.ndarray, data: config.DataConfig
+) -> float:
+    if data.predicts_numbers:
+        return compare.check_predictions(answers, expected)
+    return compare.check_answers(answers, expected, data.class_names)
 
 
 def _first_examples(split_uri: str) -> list[bytes]:
@@ -84,5 +93,7 @@ def _requests(
 def _keras_answers(model_path: pathlib.Path, inputs: Any) -> np.ndarray:
     # The export is in float32 too, whatever the model was trained in.
     model = precision.to_float32(keras.saving.load_model(model_path, compile=False))
-    logits_BK = model(inputs, training=False)["logits"]
-    return keras.ops.convert_to_numpy(keras.ops.softmax(logits_BK))
+    outputs = model(inputs, training=False)
+    if "predictions" in outputs:
+        return keras.ops.convert_to_numpy(outputs["predictions"])
+    return keras.ops.convert_to_numpy(keras.ops.softmax(outputs["logits"]))

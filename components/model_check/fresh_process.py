@@ -50,11 +50,14 @@ def _call(tf: Any, signatures: Any, name: str, inputs: dict[str, list[Any]]) -> 
         return {"error": f"has no input {missing[0]!r}"}
     tensors = {name: _tensor(tf, values, specs[name].dtype) for name, values in inputs.items()}
     outputs = signatures[name](**tensors)
-    return {
-        "probabilities": outputs["probabilities"].numpy().tolist(),
-        "class_ids": outputs["class_ids"].numpy().tolist(),
-        "classes": [value.decode() for value in outputs["classes"].numpy()],
-    }
+    return {name: _items(values.numpy()) for name, values in outputs.items()}
+
+
+def _items(values: Any) -> list[Any]:
+    if values.dtype == object:
+        return [value.decode() for value in values]
+    items: list[Any] = values.tolist()
+    return items
 
 
 def _tensor(tf: Any, values: list[Any], dtype: Any) -> Any:

@@ -1,12 +1,12 @@
 """The validation gate component: stops the run when the data has anomalies."""
 
 import json
+from collections.abc import Sequence
 
 from tfx import types
 from tfx.dsl.components.base import base_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
-from components.ingest.features import config
 from components.validation_gate import executor
 
 
@@ -14,7 +14,7 @@ class ValidationGateSpec(component_spec.ComponentSpec):
     """The interface of `ValidationGate`."""
 
     PARAMETERS = {
-        "label": component_spec.ExecutionParameter(type=str),
+        "class_names": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
     }
     INPUTS = {
@@ -25,7 +25,10 @@ class ValidationGateSpec(component_spec.ComponentSpec):
 
 
 class ValidationGate(base_component.BaseComponent):
-    """Stops the run when the data has anomalies; its output is the class counts of each split."""
+    """Stops the run when the data has anomalies; its output is the class counts of each split.
+
+    Without classes it has none to count.
+    """
 
     SPEC_CLASS = ValidationGateSpec
     EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(executor.Executor)
@@ -35,14 +38,14 @@ class ValidationGate(base_component.BaseComponent):
         *,
         statistics: types.BaseChannel,
         anomalies: types.BaseChannel,
-        label: config.LabelFeature,
+        class_names: Sequence[str],
         fingerprint: str = "",
     ):
         super().__init__(
             spec=ValidationGateSpec(
                 statistics=statistics,
                 anomalies=anomalies,
-                label=json.dumps(label.to_dict()),
+                class_names=json.dumps(list(class_names)),
                 fingerprint=fingerprint,
                 class_counts=types.Channel(type=standard_artifacts.JsonValue),
             )

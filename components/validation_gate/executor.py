@@ -30,14 +30,14 @@ class Executor(base_executor.BaseExecutor):
         Raises:
             GateRefusedError: If a split has anomalies, unknown labels or a class without examples.
         """
-        label = config.LabelFeature.from_dict(json.loads(exec_properties["label"]))
+        class_names = tuple(json.loads(exec_properties["class_names"]))
         statistics = artifact_utils.get_single_instance(input_dict["statistics"])
         anomalies = artifact_utils.get_single_instance(input_dict["anomalies"])
         splits = {
             split: _facts(statistics.uri, anomalies.uri, split, config.LABEL_FEATURE)
             for split in artifact_utils.decode_split_names(statistics.split_names)
         }
-        counts = gate.check(splits, label.class_names)
+        counts = gate.check(splits, class_names)
         artifact_utils.get_single_instance(output_dict["class_counts"]).write(counts)
 
 

@@ -31,7 +31,7 @@ def check(splits: Mapping[str, SplitFacts], class_names: tuple[str, ...]) -> dic
 
     Args:
         splits: Split name -> its facts.
-        class_names: The name of each class, by label.
+        class_names: The name of each class, by label; none if numbers are predicted.
 
     Returns:
         Split name -> number of examples of each class, by label.
@@ -49,7 +49,7 @@ def check(splits: Mapping[str, SplitFacts], class_names: tuple[str, ...]) -> dic
         for problem in _problems(facts, class_names)
     ]
     if problems:
-        raise gates.GateRefusedError(STEP, _sentence(problems))
+        raise gates.GateRefusedError(STEP, _sentence(problems, has_classes=bool(class_names)))
     labels = range(len(class_names))
     return {
         name: [facts.label_counts.get(label, 0) for label in labels]
@@ -74,11 +74,12 @@ def _problems(facts: SplitFacts, class_names: tuple[str, ...]) -> Iterator[str]:
             yield f"class {name!r} (label {label}) has no examples"
 
 
-def _sentence(problems: list[str]) -> str:
+def _sentence(problems: list[str], *, has_classes: bool) -> str:
     shown = "; ".join(problems[:_MAX_PROBLEMS_SHOWN])
     num_hidden = len(problems) - _MAX_PROBLEMS_SHOWN
     more = f"; and {num_hidden} more" if num_hidden > 0 else ""
+    keys = "`data.label.class_names` or `data.splits`" if has_classes else "`data`"
     return (
         f"The data cannot be learned from. Found {shown}{more}. "
-        "Correct the source, or change `data.label.class_names` or `data.splits` in the recipe."
+        f"Correct the source, or change {keys} in the recipe."
     )

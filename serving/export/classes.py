@@ -22,7 +22,7 @@ class ClassAnswers:
     """
 
     # The signature of TF Serving's own method, which takes tf.Examples as `inputs`.
-    signature = "classify"
+    signature: str | None = "classify"
     method = "tensorflow/serving/classify"
 
     def __init__(self, class_names: Sequence[str], asset_dir: pathlib.Path):

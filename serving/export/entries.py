@@ -46,6 +46,23 @@ class ServedInput:
     example_help: str
 
 
+class Answers(Protocol):
+    """What turns a model's outputs into answers."""
+
+    # The signature of TF Serving's own method, which takes tf.Examples as `inputs`, and the name of
+    # that method; no signature where no method fits.
+    signature: str | None
+    method: str
+    # Objects that own tables, which must go along with the model.
+    tracked: tuple[Any, ...]
+
+    def answer(self, outputs: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Returns the outputs of the signatures."""
+
+    def method_answer(self, answer: Mapping[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """Returns the outputs of the method's signature for what `answer` returned."""
+
+
 class Preprocess(Protocol):
     """What turns raw values into model inputs, the same in training and in serving."""
 

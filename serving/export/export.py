@@ -1,6 +1,6 @@
 """Exports a Keras model as a SavedModel that TF Serving and `kerasline serve` answer with.
 
-Legend: B batch, K classes.
+Legend: B batch, K classes, N numbers.
 """
 
 import os
@@ -20,6 +20,7 @@ from serving.export import (
     entries,
     images,
     manifest,
+    numbers,
     precision,
     saved_model_file,
     warmup,
@@ -32,25 +33,28 @@ def export_model(
     model: keras.Model,
     directory: str | os.PathLike[str],
     *,
-    class_names: Sequence[str],
+    class_names: Sequence[str] = (),
     warmup_examples: Sequence[bytes],
     served: entries.ServedInput | None = None,
     recipe: Mapping[str, Any] | None = None,
 ) -> pathlib.Path:
-    """Writes a classifier as a SavedModel with preprocessing and labels inside.
+    """Writes a model as a SavedModel with preprocessing and labels inside.
 
-    Its signatures are those of the input, each with a dynamic batch and the outputs `probabilities`
-    float32 (B, K), `class_ids` int64 (B,) and `classes` string (B,). And `classify` for TF
-    Serving's Classify method: tf.Examples in, all K classes with their scores out.
+    Its signatures are those of the input, each with a dynamic batch. A classifier's outputs are
+    `probabilities` float32 (B, K), `class_ids` int64 (B,) and `classes` string (B,), and `classify`
+    is for TF Serving's Classify method: tf.Examples in, all K classes with their scores out. A
+    model of numbers has the output `predictions` float32 (B, N), and, if N is 1, `regress` for TF
+    Serving's Regress method.
 
     Beside them: the class names as an asset, warm-up records for every signature, and the manifest
     `kerasline.json`. The folder appears under its name only when it is whole and on disk.
 
     Args:
-        model: Functional model to `{"logits": (B, K)}`; it is exported in float32 even if it was
-            trained in mixed precision.
+        model: Functional model to `{"logits": (B, K)}` or `{"predictions": (B, N)}`; it is exported
+            in float32 even if it was trained in mixed precision.
         directory: The folder to make; it must not exist, or be empty.
-        class_names: K names, in the order of the logits; not empty, without line breaks.
+        class_names: K names, in the order of the logits; not empty, without line breaks. None for
+            a model of numbers.
         warmup_examples: Serialized tf.Examples of real data, at least one.
         served: How the model is asked; None for a model of images, see `images.served_images`.
         recipe: The resolved recipe, stored in the manifest.
@@ -63,7 +67,7 @@ def export_model(
         ValueError: If the model, the names or the warm-up examples do not fit each other.
     """
     served = served or images.images_of(model)
-    classes.check(model, class_names)
+    _check(model, class_names)
     requests = _warmup_requests(warmup_examples, served)
     target = pathlib.Path(directory)
     with atomic_folder.written_aside(target) as partial:
@@ -71,6 +75,16 @@ def export_model(
         warmup.write_warmup(partial, requests)
         manifest.write_manifest(partial, _facts(class_names, served, recipe))
     return target
+
+
+def _check(model: keras.Model, class_names: Sequence[str]) -> None:
+    if not numbers.predicts_numbers(model):
+        classes.check(model, class_names)
+    elif class_names:
+        raise ValueError(
+            "A model of numbers has no classes. "
+            f"Received: class_names={list(class_names)}. Leave them out."
+        )
 
 
 def _warmup_requests(examples: Sequence[bytes], served: entries.ServedInput) -> Requests:
@@ -105,7 +119,7 @@ def _write_saved_model(
     served: entries.ServedInput,
 ) -> None:
     with tempfile.TemporaryDirectory() as asset_dir:
-        answers = classes.ClassAnswers(class_names, pathlib.Path(asset_dir))
+        answers = _answers(model, class_names, pathlib.Path(asset_dir))
         archive = keras.export.ExportArchive()
         for tracked in (model, *answers.tracked, *served.tracked):
             archive.track(tracked)
@@ -119,15 +133,25 @@ def _write_saved_model(
         def method(inputs: tf.Tensor) -> dict[str, tf.Tensor]:
             return answers.method_answer(ask[entries.EXAMPLES]({"examples": inputs}))
 
-        inputs = tf.TensorSpec((None,), tf.string, name="inputs")
-        archive.add_endpoint(answers.signature, method, [inputs])
+        if answers.signature is not None:
+            inputs = tf.TensorSpec((None,), tf.string, name="inputs")
+            archive.add_endpoint(answers.signature, method, [inputs])
         archive.write_out(str(directory), verbose=False)
-    # SavedModels of TF2 call every signature a predict method.
-    saved_model_file.set_method_name(directory, answers.signature, answers.method)
+    if answers.signature is not None:
+        # SavedModels of TF2 call every signature a predict method.
+        saved_model_file.set_method_name(directory, answers.signature, answers.method)
+
+
+def _answers(
+    model: keras.Model, class_names: Sequence[str], asset_dir: pathlib.Path
+) -> entries.Answers:
+    if numbers.predicts_numbers(model):
+        return numbers.NumberAnswers(model.output["predictions"].shape[-1])
+    return classes.ClassAnswers(class_names, asset_dir)
 
 
 def _ask_function(
-    model: keras.Model, entry: entries.Entry, answers: classes.ClassAnswers
+    model: keras.Model, entry: entries.Entry, answers: entries.Answers
 ) -> Callable[[entries.Values], dict[str, tf.Tensor]]:
     def ask(values: entries.Values) -> dict[str, tf.Tensor]:
         inputs = entry.to_inputs(values)
@@ -143,7 +167,7 @@ def _facts(
     class_names: Sequence[str], served: entries.ServedInput, recipe: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     return {
-        "class_names": list(class_names),
+        **({"class_names": list(class_names)} if class_names else {}),
         **served.facts,
         "recipe": None if recipe is None else dict(recipe),
         "versions": {

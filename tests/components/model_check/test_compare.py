@@ -61,3 +61,30 @@ def test_names_that_belong_to_other_classes_are_refused():
 
 def test_a_missing_signature_is_refused():
     assert "Signature 'serve_bytes' is missing" in _refusal(error="is missing; the model has []")
+
+
+_PREDICTIONS_BN = np.array([[5000.0, 10.0], [-400.0, 0.0]], np.float32)
+
+
+def test_predictions_are_compared_by_the_size_of_the_largest():
+    near_BN = _PREDICTIONS_BN + np.float32([[0.0, 0.02], [0.0, 0.0]])
+    answers = {"serving_default": {"predictions": near_BN.tolist()}}
+    largest = compare.check_predictions(answers, _PREDICTIONS_BN)
+    assert largest == pytest.approx(0.02 / 5000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (
+            {"predictions": [[5000.0, 10.1], [-400.0, 0.0]]},
+            "on 1 of 2 examples: the predictions differ by up to 0.1, and may differ by 0.05",
+        ),
+        ({"predictions": [[5000.0], [-400.0]]}, r"of shape \(2, 2\). Received: shape \(2, 1\)"),
+        ({"predictions": [[float("nan"), 10.0], [-400.0, 0.0]]}, "differ by up to nan"),
+        ({"error": "is missing"}, "Signature 'serve_examples' is missing"),
+    ],
+)
+def test_other_predictions_are_refused(answer, sentence):
+    with pytest.raises(gates.GateRefusedError, match=sentence):
+        compare.check_predictions({"serve_examples": answer}, _PREDICTIONS_BN)

@@ -6,6 +6,7 @@ from google.protobuf import text_format
 from tensorflow_metadata.proto.v0 import schema_pb2
 from tfx.types import standard_artifacts
 
+from components.ingest import config
 from components.schema import component, curated, executor
 from tests.components import tfx_factories
 
@@ -30,3 +31,25 @@ def test_the_component_writes_the_schema_that_the_recipe_describes(tmp_path):
     text = pathlib.Path(tmp_path, "schema.pbtxt").read_text()
     expected = curated.curated_schema(tfx_factories.DATA)
     assert text_format.Parse(text, schema_pb2.Schema()) == expected
+
+
+def test_every_step_of_a_series_is_required_and_a_number():
+    data = config.DataConfig.from_dict(
+        {
+            "source": {"kind": "sklearn", "name": "digits"},
+            "series": {
+                "time": "t",
+                "value": "y",
+                "covariates": ["heat"],
+                "history_steps": 6,
+                "horizon_steps": 3,
+            },
+        }
+    )
+    sizes = {
+        feature.name: (feature.value_count.min, feature.value_count.max)
+        for feature in curated.curated_schema(data).feature
+    }
+    assert sizes == {"history": (12, 12), "target": (3, 3)}
+    domains = [feature.float_domain for feature in curated.curated_schema(data).feature]
+    assert all(domain.disallow_nan and domain.disallow_inf for domain in domains)

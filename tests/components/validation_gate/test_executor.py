@@ -49,7 +49,7 @@ def _check(folder, labels):
     gate_node = component.ValidationGate(
         statistics=types.Channel(type=standard_artifacts.ExampleStatistics),
         anomalies=types.Channel(type=standard_artifacts.ExampleAnomalies),
-        label=tfx_factories.LABEL,
+        class_names=tfx_factories.LABEL.class_names,
     )
     executor.Executor().Do(lists, lists, gate_node.exec_properties)
     artifacts["class_counts"].read()

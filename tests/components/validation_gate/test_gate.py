@@ -54,3 +54,11 @@ def test_a_long_list_of_problems_is_cut():
     names = tuple(f"c{label}" for label in range(20))
     with pytest.raises(gates.GateRefusedError, match=r"; and 11 more\. Correct the source"):
         gate.check({"train": _facts({0: 1})}, names)
+
+
+def test_numbers_have_no_classes_to_count():
+    facts = gate.SplitFacts(num_examples=3, label_counts={})
+    assert gate.check({"train": facts}, ()) == {"train": []}
+    bad = gate.SplitFacts(num_examples=3, label_counts={}, anomalies=("target: NaN",))
+    with pytest.raises(gates.GateRefusedError, match="target: NaN. .* change `data` in the recipe"):
+        gate.check({"train": bad}, ())
