@@ -19,9 +19,11 @@ from models.base_config import StrictConfig
 Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
 
 
-FeatureT = TypeVar("FeatureT", ImageFeature, LabelFeature)
+FeatureT = TypeVar("FeatureT", ImageFeature, AudioFeature, LabelFeature)
 Input = ImageFeature | TextFeature | AudioFeature | TableFeature | SeriesFeature
 _INPUTS = ("image", "text", "audio", "table", "series")
+# The only input that a source of this kind has; the others hold any.
+_SOURCE_INPUTS = {"image_folder": "image", "audio_folder": "audio"}
 
 
 class SplitConfig(StrictConfig):
@@ -122,6 +124,16 @@ class DataConfig(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _source_has_the_input(self) -> Self:
+        expected = _SOURCE_INPUTS.get(self.source.kind)
+        if expected is not None and self.input_name != expected:
+            raise ValueError(
+                f'data.source.kind = "{self.source.kind}" needs the table data.{expected}. '
+                f"Received: data.{self.input_name}. Change the source or the input."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _key_is_in_a_column(self) -> Self:
         if self.splits.key is not None and not isinstance(self.source, FilesSource):
             raise ValueError(
@@ -180,6 +192,14 @@ class DataConfig(StrictConfig):
             ValueError: If the recipe's input is of another kind.
         """
         return _present("image", self.image)
+
+    def audio_feature(self) -> AudioFeature:
+        """Returns the input recording.
+
+        Raises:
+            ValueError: If the recipe's input is of another kind.
+        """
+        return _present("audio", self.audio)
 
     def label_feature(self) -> LabelFeature:
         """Returns the class label.

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from components.ingest import checks
 from components.ingest.config import DataConfig
-from components.ingest.sources import digits, file_source, image_folder, tfds
+from components.ingest.sources import class_folder, digits, file_source, tfds
 from components.ingest.sources.base import Source
 from components.ingest.sources.config import (
+    AudioFolderSource,
     FilesSource,
     ImageFolderSource,
     SklearnSource,
@@ -38,7 +39,7 @@ def open_source(data: DataConfig, cache_dir: Path) -> Source:
 
 
 def _open_files(
-    source: SklearnSource | ImageFolderSource | FilesSource, data: DataConfig
+    source: SklearnSource | ImageFolderSource | AudioFolderSource | FilesSource, data: DataConfig
 ) -> Source:
     """Returns a source that can only be where the recipe says, which no fetching can mend.
 
@@ -52,4 +53,4 @@ def _open_files(
         height_px, width_px = found.image_shape()
         checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
         return found
-    return image_folder.open_folder(source, data)
+    return class_folder.open_folder(source, data)

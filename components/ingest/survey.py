@@ -9,7 +9,7 @@ import PIL.Image
 
 from components.ingest import splits
 from components.ingest.errors import DataError
-from components.ingest.sources import image_folder
+from components.ingest.sources import class_folder
 
 _SAMPLE_PER_CLASS = 100
 _GREY_MODES = frozenset({"1", "L", "I;16", "I"})
@@ -54,7 +54,7 @@ def survey_folder(folder: Path, *, validation_share: float, test_share: float) -
         DataError: If there are no two classes, an image cannot be read, or a class is too small for
             every split to have an example of it.
     """
-    given, files = image_folder.list_folder(folder)
+    given, files = class_folder.list_folder(folder)
     classes: dict[str, list[str]] = {}
     for file in files:
         classes.setdefault(file.label, []).append(file.name)

@@ -56,6 +56,9 @@ class AudioFeature(StrictConfig):
     sample_rate_hz: PositiveInt
     # What is longer is cut off, what is shorter is padded with silence.
     max_seconds: Annotated[float, pydantic.Field(gt=0.0)]
+    # False: a recording of another rate stops the run. True: it is resampled when it is ingested;
+    # the served model takes the recipe's rate alone.
+    resample: bool = False
 
     @property
     def num_samples(self) -> int:

@@ -47,6 +47,13 @@ class ImageFolderSource(FolderSource):
     labels_file: str | None = None
 
 
+class AudioFolderSource(FolderSource):
+    """A folder of recordings (WAV, FLAC, Ogg, MP3), laid out as a folder of images is."""
+
+    kind: Literal["audio_folder"]
+    labels_file: str | None = None
+
+
 class FilesSource(StrictConfig):
     """Files that each hold many rows.
 
@@ -107,7 +114,13 @@ class JsonlSource(FilesSource):
 
 
 Source = Annotated[
-    TfdsSource | SklearnSource | ImageFolderSource | CsvSource | ParquetSource | JsonlSource,
+    TfdsSource
+    | SklearnSource
+    | ImageFolderSource
+    | AudioFolderSource
+    | CsvSource
+    | ParquetSource
+    | JsonlSource,
     pydantic.Field(discriminator="kind"),
 ]
 

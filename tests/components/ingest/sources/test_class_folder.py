@@ -7,7 +7,7 @@ import pytest
 
 from components.ingest import ingest
 from components.ingest.errors import DataError
-from components.ingest.sources import encoded, image_folder
+from components.ingest.sources import class_folder, encoded
 from components.ingest.sources.base import Reject
 from tests.components import data_factories
 
@@ -51,7 +51,7 @@ def config(folder: Path, *, resize: bool = False, labels_file: str | None = None
 
 
 def rows_of(data) -> list:
-    source = image_folder.open_folder(data.source, data)
+    source = class_folder.open_folder(data.source, data)
     return [row for block in source.blocks() for row in block.rows()]
 
 
@@ -191,7 +191,7 @@ def test_csv_file_gives_the_splits(folder):
     lines = "file,label,split\nant/0.png,ant,test\nant/3.png,ant,train\n"
     write_labels(folder, lines)
     data = config(folder, labels_file="labels.csv")
-    source = image_folder.open_folder(data.source, data)
+    source = class_folder.open_folder(data.source, data)
     assert {block.split: block.files[0].name for block in source.blocks()} == {
         "train": "ant/3.png",
         "test": "ant/0.png",
@@ -239,7 +239,7 @@ def test_class_folder_that_is_not_a_class_is_refused_with_the_nearest(folder):
 
 
 def test_folder_without_classes_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"to hold one folder of images per class. Received: none"):
+    with pytest.raises(DataError, match=r"to hold one folder of files per class. Received: none"):
         rows_of(config(tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Image files in folders, one folder per class, or listed with their labels in a CSV file."""
+"""Image and audio files in folders, one per class, or listed with their labels in a CSV file."""
 
 import csv
 import dataclasses
@@ -10,15 +10,23 @@ from typing import NamedTuple
 from components.ingest import splits
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError, RowError, nearest
-from components.ingest.features.config import IMAGE_FEATURE, ImageFeature
+from components.ingest.features import recordings
+from components.ingest.features.config import (
+    AUDIO_FEATURE,
+    IMAGE_FEATURE,
+    AudioFeature,
+    ImageFeature,
+)
 from components.ingest.sources import encoded
 from components.ingest.sources.base import Reject, Row
-from components.ingest.sources.config import ImageFolderSource
+from components.ingest.sources.config import AudioFolderSource, ImageFolderSource
 
 _BLOCK_FILES = 32
 
+Feature = ImageFeature | AudioFeature
 
-class ImageFile(NamedTuple):
+
+class ClassFile(NamedTuple):
     """One file of a split; `name` is relative to the source's folder."""
 
     name: str
@@ -31,36 +39,43 @@ class FilesBlock:
 
     split: str
     folder: Path
-    files: tuple[ImageFile, ...]
-    image: ImageFeature
+    files: tuple[ClassFile, ...]
+    feature: Feature
 
     def rows(self) -> Iterator[Row | Reject]:
         """Yields the rows; the split is a hash of the file's bytes."""
         for file in self.files:
             try:
                 content = (self.folder / file.name).read_bytes()
-                image, look = encoded.normalise_image(content, self.image)
+                features, look = self._normalise(content)
             except OSError as error:
                 yield Reject(file.name, f"it cannot be read ({error.strerror})")
             except RowError as error:
                 yield Reject(file.name, str(error))
             else:
-                yield Row(file.name, {IMAGE_FEATURE: image}, file.label, content, look)
+                yield Row(file.name, features, file.label, content, look)
+
+    def _normalise(self, content: bytes) -> tuple[dict[str, bytes], bytes]:
+        if isinstance(self.feature, ImageFeature):
+            image, look = encoded.normalise_image(content, self.feature)
+            return {IMAGE_FEATURE: image}, look
+        return {AUDIO_FEATURE: recordings.normalise_recording(content, self.feature)}, b""
 
 
 @dataclasses.dataclass(frozen=True)
-class ImageFolder:
+class ClassFolder:
     """The files of each split, sorted by name."""
 
     folder: Path
-    image: ImageFeature
-    split_files: dict[str, list[ImageFile]]
+    feature: Feature
+    split_files: dict[str, list[ClassFile]]
     other_files: tuple[str, ...] = ()
 
     @property
     def origin(self) -> str:
         """The name of the folder."""
-        return f"image folder {self.folder.name}"
+        kind = "image" if isinstance(self.feature, ImageFeature) else "audio"
+        return f"{kind} folder {self.folder.name}"
 
     @property
     def given_splits(self) -> frozenset[str]:
@@ -73,7 +88,7 @@ class ImageFolder:
         return sum(path.stat().st_size for path in self.files().values())
 
     def files(self) -> dict[str, Path]:
-        """The images, split by split, and the CSV file."""
+        """The files, split by split, and the CSV file."""
         names = [file.name for files in self.split_files.values() for file in files]
         return {name: self.folder / name for name in [*self.other_files, *names]}
 
@@ -82,16 +97,18 @@ class ImageFolder:
         for split, files in self.split_files.items():
             for first in range(0, len(files), _BLOCK_FILES):
                 block = tuple(files[first : first + _BLOCK_FILES])
-                yield FilesBlock(split, self.folder, block, self.image)
+                yield FilesBlock(split, self.folder, block, self.feature)
 
 
-def open_folder(source: ImageFolderSource, data: DataConfig) -> ImageFolder:
-    """Lists the images of a folder.
+def open_folder(source: ImageFolderSource | AudioFolderSource, data: DataConfig) -> ClassFolder:
+    """Lists the files of a folder.
 
     Raises:
-        DataError: If there is no such folder, it has no images, its class folders are not the
+        DataError: If there is no such folder, it has no files, its class folders are not the
             recipe's classes, or the CSV file cannot be read.
     """
+    is_audio = isinstance(source, AudioFolderSource)
+    feature = data.audio_feature() if is_audio else data.image_feature()
     folder = Path(source.path).expanduser()
     if not folder.is_dir():
         raise DataError(
@@ -100,16 +117,16 @@ def open_folder(source: ImageFolderSource, data: DataConfig) -> ImageFolder:
         )
     if source.labels_file is not None:
         split_files = _read_labels(folder, source.labels_file)
-        return ImageFolder(folder, data.image_feature(), split_files, (source.labels_file,))
+        return ClassFolder(folder, feature, split_files, (source.labels_file,))
     split_files = {}
     for split in _given_splits(folder) or (None,):
         prefix = split or ""
         _check_class_folders(folder / prefix, data.class_names)
         split_files[split or splits.TRAIN] = _list_classes(folder, prefix)
-    return ImageFolder(folder, data.image_feature(), split_files)
+    return ClassFolder(folder, feature, split_files)
 
 
-def list_folder(folder: Path) -> tuple[tuple[str, ...], list[ImageFile]]:
+def list_folder(folder: Path) -> tuple[tuple[str, ...], list[ClassFile]]:
     """Returns the splits that a folder of class folders gives, and the files of its train split.
 
     Raises:
@@ -133,7 +150,7 @@ def _check_class_folders(folder: Path, class_names: Sequence[str]) -> None:
     found = _subfolders(folder)
     if not found:
         raise DataError(
-            f"Expected {folder} to hold one folder of images per class. Received: none. "
+            f"Expected {folder} to hold one folder of files per class. Received: none. "
             "Correct data.source.path, or list the files in data.source.labels_file."
         )
     if unknown := sorted(set(found) - set(class_names)):
@@ -144,9 +161,9 @@ def _check_class_folders(folder: Path, class_names: Sequence[str]) -> None:
         )
 
 
-def _list_classes(folder: Path, prefix: str) -> list[ImageFile]:
+def _list_classes(folder: Path, prefix: str) -> list[ClassFile]:
     return [
-        ImageFile(name, class_name)
+        ClassFile(name, class_name)
         for class_name in _subfolders(folder / prefix)
         for name in _walk(folder, str(Path(prefix, class_name)))
     ]
@@ -178,9 +195,9 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or name == "Thumbs.db"
 
 
-def _read_labels(folder: Path, labels_file: str) -> dict[str, list[ImageFile]]:
+def _read_labels(folder: Path, labels_file: str) -> dict[str, list[ClassFile]]:
     path = folder / labels_file
-    split_files: dict[str, list[ImageFile]] = {}
+    split_files: dict[str, list[ClassFile]] = {}
     try:
         # The codec drops the mark that spreadsheets put before the first column's name.
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -188,7 +205,7 @@ def _read_labels(folder: Path, labels_file: str) -> dict[str, list[ImageFile]]:
             _check_columns(path, reader.fieldnames or [])
             for row in reader:
                 split = _read_split(path, reader.line_num, row)
-                split_files.setdefault(split, []).append(ImageFile(row["file"], row["label"]))
+                split_files.setdefault(split, []).append(ClassFile(row["file"], row["label"]))
     except OSError as error:
         raise DataError(f"Expected to read {path}, but: {error.strerror}.") from error
     except (csv.Error, UnicodeDecodeError) as error:
