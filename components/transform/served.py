@@ -23,18 +23,30 @@ class Preprocess(tf.Module):
 
     def __init__(self, data: DataConfig, fitted: AnyFitted | None):
         super().__init__()
-        self.specs = raw.raw_specs(data)
+        # Raw name -> name in the served model.
+        self._names = data.table.served_names() if data.table else {}
+        self.specs = {
+            self._served_name(name): tf.TensorSpec(
+                spec.shape, spec.dtype, name=self._served_name(name)
+            )
+            for name, spec in raw.raw_specs(data).items()
+        }
         self._data = data
         self._apply = apply.make_apply(data, fitted)
 
     def parse(self, examples_B: tf.Tensor) -> entries.Values:
         """Finds the raw values in serialized tf.Examples."""
         parsed = tf.io.parse_example(examples_B, raw.example_features(self._data))
-        return raw.raw_values(parsed, self._data)
+        values = raw.raw_values(parsed, self._data)
+        return {self._served_name(name): value for name, value in values.items()}
 
     def __call__(self, values: entries.Values) -> Any:
         """Turns raw values into model inputs."""
-        return self._apply(values)
+        names = raw.raw_specs(self._data)
+        return self._apply({name: values[self._served_name(name)] for name in names})
+
+    def _served_name(self, name: str) -> str:
+        return self._names.get(name, name)
 
 
 def served_input(

@@ -5,6 +5,7 @@ table's columns under the names that they have in the source, a label under LABE
 under TARGET_FEATURE, and the past of a series under HISTORY_FEATURE.
 """
 
+import re
 from typing import Annotated, Literal, Self
 
 import pydantic
@@ -22,6 +23,7 @@ RESERVED_NAMES = frozenset(
 )
 
 PositiveInt = Annotated[int, pydantic.Field(gt=0)]
+_UNSERVED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 class ImageFeature(StrictConfig):
@@ -98,6 +100,31 @@ class TableFeature(StrictConfig):
                 "Rename them in the source."
             )
         return columns
+
+    @pydantic.model_validator(mode="after")
+    def _served_names_differ(self) -> Self:
+        owners: dict[str, str] = {}
+        for name, served in self.served_names().items():
+            # TensorFlow tells names apart without regard to case.
+            other = owners.setdefault(served.lower(), name)
+            if other != name:
+                raise ValueError(
+                    "columns must differ in more than case and signs, since the served model calls "
+                    f"them by letters, digits, _, . and - alone. Received: {other!r} and {name!r}, "
+                    f"both served as {served!r}. Rename one in the source."
+                )
+        return self
+
+    def served_names(self) -> dict[str, str]:
+        """Returns each column's name in the served model, which only some characters are valid in.
+
+        >>> columns = dict.fromkeys(("fare", "miles (km)"), {"kind": "number"})
+        >>> TableFeature.from_dict({"columns": columns}).served_names()
+        {'fare': 'fare', 'miles (km)': 'miles__km_'}
+        """
+        served = {name: _UNSERVED.sub("_", name) for name in self.columns}
+        # TensorFlow lets no name begin with another sign.
+        return {name: text if text[:1].isalnum() else f"x{text}" for name, text in served.items()}
 
     def numbers(self) -> tuple[str, ...]:
         """Returns the names of the columns of numbers, in the recipe's order."""
