@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from components.ingest import errors, ingest
-from pipeline import children, example_image
+from pipeline import children, example_input
 from pipeline.config import Recipe, RunConfig
 from pipeline.progress import board as board_module
 from pipeline.progress import display as display_module
@@ -165,16 +165,16 @@ class EngineRun:
             ),
             published=published,
             report_path=result.get("report_path"),
-            example_image=self._example_image() if published else None,
+            ask=self._ask_words() if published else (),
             fingerprints=self.request.digests() if self.request else {},
         )
 
-    def _example_image(self) -> str:
+    def _ask_words(self) -> tuple[str, ...]:
         # The dataset is in the cache, so this only finds it.
         dataset = ingest.ingest(
             self.recipe.data, seed=self.recipe.seed, cache_dir=assess.cache_dir()
         )
-        return str(example_image.write(dataset.path, self.run_dir))
+        return tuple(example_input.ask_words(self.recipe.data, dataset.path, self.run_dir))
 
     def _reason(self, returncode: int) -> str:
         log = self.run_dir / ENGINE_LOG

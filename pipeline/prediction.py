@@ -1,6 +1,6 @@
-"""Asks a published model about image files, through the SavedModel itself.
+"""Asks a published model, through the SavedModel itself.
 
-Legend: B images, K classes.
+Legend: K classes.
 """
 
 import contextlib
@@ -8,34 +8,29 @@ import dataclasses
 import os
 import pathlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pipeline import questions
+from pipeline.questions import PredictionError, Question
 from serving.export import manifest
 from serving.server import tensorflow_import
-
-SIGNATURE = "serve_bytes"
-_INPUT = "image_bytes"
-_OUTPUT = "probabilities"
-# How the formats that a model decodes begin.
-_IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM")
-
-
-class PredictionError(ValueError):
-    """The model or an image cannot be used; the message says why and what to do."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """What the model says of one image.
+    """What the model says of one example.
 
     Attributes:
-        image: Path of the image.
-        classes: (class name, probability in [0, 1]) pairs, likeliest first.
+        question: What was asked.
+        classes: (class name, probability in [0, 1]) pairs, likeliest first; none if numbers are
+            predicted.
+        numbers: The predicted numbers; none if classes are.
     """
 
-    image: str
-    classes: tuple[tuple[str, float], ...]
+    question: Question
+    classes: tuple[tuple[str, float], ...] = ()
+    numbers: tuple[float, ...] = ()
 
 
 def find_model(folder: pathlib.Path) -> pathlib.Path:
@@ -56,46 +51,42 @@ def find_model(folder: pathlib.Path) -> pathlib.Path:
     )
 
 
-def read_images(paths: Sequence[pathlib.Path]) -> list[bytes]:
-    """Reads image files, in order.
-
-    Raises:
-        PredictionError: If a file cannot be read or is no PNG, JPEG, GIF or BMP.
-    """
-    return [_read_image(path) for path in paths]
-
-
 def predict(
-    model_dir: pathlib.Path, paths: Sequence[pathlib.Path], *, top: int
+    model_dir: pathlib.Path, asked: Sequence[tuple[str, str]], *, top: int
 ) -> list[Prediction]:
-    """Asks the model through its signature `serve_bytes`.
+    """Asks the model, one example after another.
 
     Args:
         model_dir: Folder of a SavedModel.
-        paths: Image files.
+        asked: Pairs of an option and what was given to it, such as ("--image", "cat.png").
         top: How many classes to return for each, >= 1; a model with fewer returns all.
 
     Raises:
-        PredictionError: If the model or an image cannot be used.
+        PredictionError: If the model or a question cannot be used.
     """
-    encoded_B = read_images(paths)
-    class_names = _class_names(model_dir)
-    probabilities_BK = _ask(_load_signature(model_dir), encoded_B, paths)
+    facts = _read_facts(model_dir)
+    made = [questions.make(option, given, facts) for option, given in asked]
+    signatures = _load_signatures(model_dir)
+    answers = [_ask(model_dir, signatures, question) for question in made]
+    class_names = facts.get("class_names", [])
     return [
-        Prediction(image=str(path), classes=_likeliest(class_names, probabilities_K, top))
-        for path, probabilities_K in zip(paths, probabilities_BK, strict=True)
+        _prediction(question, outputs, class_names, top)
+        for question, outputs in zip(made, answers, strict=True)
     ]
 
 
-def _likeliest(
-    class_names: Sequence[str], probabilities_K: Sequence[float], top: int
-) -> tuple[tuple[str, float], ...]:
-    pairs = zip(class_names, probabilities_K, strict=True)
-    return tuple(sorted(pairs, key=lambda pair: -pair[1])[:top])
+def _prediction(
+    question: Question, outputs: Mapping[str, list[float]], class_names: Sequence[str], top: int
+) -> Prediction:
+    if "predictions" in outputs:
+        return Prediction(question=question, numbers=tuple(outputs["predictions"]))
+    pairs = zip(class_names, outputs["probabilities"], strict=True)
+    classes = tuple(sorted(pairs, key=lambda pair: -pair[1])[:top])
+    return Prediction(question=question, classes=classes)
 
 
-def _class_names(model_dir: pathlib.Path) -> list[str]:
-    """Reads the names from the manifest, after checking that the model's files are whole."""
+def _read_facts(model_dir: pathlib.Path) -> dict[str, Any]:
+    """Reads the manifest, after checking that the model's files are whole."""
     try:
         manifest.check_files(model_dir)
         facts = manifest.read_manifest(model_dir)
@@ -103,16 +94,15 @@ def _class_names(model_dir: pathlib.Path) -> list[str]:
         raise PredictionError(str(error)) from None
     if facts is None:
         raise PredictionError(
-            f"Expected a model that Kerasline exported, with a {manifest.MANIFEST_NAME} that names "
-            f"its classes. Received: --model {model_dir}, which has none."
+            f"Expected a model that Kerasline exported, with a {manifest.MANIFEST_NAME} that says "
+            f"what it reads. Received: --model {model_dir}, which has none."
         )
-    names: list[str] = facts["class_names"]
-    return names
+    return facts
 
 
-def _load_signature(model_dir: pathlib.Path) -> Any:
+def _load_signatures(model_dir: pathlib.Path) -> Any:
     with _quiet():
-        # Here, and not at the top: faults of the folder and the images are told without TensorFlow.
+        # Here, and not at the top: faults of the folder and the files are told without TensorFlow.
         tensorflow_import.import_tensorflow()
     import tensorflow as tf
 
@@ -123,16 +113,67 @@ def _load_signature(model_dir: pathlib.Path) -> Any:
         raise PredictionError(
             f"TensorFlow cannot load the model. Received: --model {model_dir}, error={error}."
         ) from None
-    if SIGNATURE not in model.signatures:
+    # The model owns its tables and variables: it must outlive the call.
+    return {name: _Signature(model, function) for name, function in model.signatures.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Signature:
+    model: Any
+    function: Any
+
+    @property
+    def specs(self) -> Mapping[str, Any]:
+        specs: Mapping[str, Any] = self.function.structured_input_signature[1]
+        return specs
+
+
+def _ask(
+    model_dir: pathlib.Path, signatures: Mapping[str, _Signature], question: Question
+) -> dict[str, list[float]]:
+    import tensorflow as tf
+
+    signature = signatures.get(question.signature)
+    if signature is None or set(signature.specs) != set(question.values):
         raise PredictionError(
-            f"The model needs a signature {SIGNATURE}, which takes whole image files. Received: "
-            f"--model {model_dir} with signatures {', '.join(sorted(model.signatures)) or 'none'}. "
+            f"The model needs a signature {question.signature} with the inputs "
+            f"{', '.join(question.values) or 'of its own'}, for {question.option}. Received: "
+            f"--model {model_dir} with signatures {_described(signatures)}. "
             "Export it with Kerasline, or ask it through `kerasline serve`."
         )
-    # The model owns its tables and variables: it must outlive the call.
-    signature = model.signatures[SIGNATURE]
-    signature.model = model
-    return signature
+    given = f"{question.option} {question.given}"
+    try:
+        tensors = {
+            name: tf.ensure_shape(tf.constant([value], spec.dtype), spec.shape)
+            for name, value, spec in _with_specs(question, signature)
+        }
+    except (TypeError, ValueError):
+        shapes = ", ".join(
+            f"{name} {tuple(spec.shape[1:])}" for name, _, spec in _with_specs(question, signature)
+        )
+        raise PredictionError(
+            f"The values must have the model's shapes: {shapes}. Received: {given}."
+        ) from None
+    try:
+        outputs = signature.function(**tensors)
+    except tf.errors.InvalidArgumentError as error:
+        if question.signature != questions.FILE_SIGNATURE:
+            raise
+        rate = ", or has another sample rate than the model" if question.kind == "audio" else ""
+        raise PredictionError(
+            f"The {question.kind} cannot be decoded: it is damaged{rate}. Received: {given}."
+        ) from error
+    named = ("predictions", "probabilities")
+    return {name: outputs[name].numpy()[0].tolist() for name in named if name in outputs}
+
+
+def _with_specs(question: Question, signature: _Signature) -> list[tuple[str, Any, Any]]:
+    return [(name, value, signature.specs[name]) for name, value in question.values.items()]
+
+
+def _described(signatures: Mapping[str, _Signature]) -> str:
+    described = (f"{name} ({', '.join(found.specs)})" for name, found in signatures.items())
+    return "; ".join(sorted(described)) or "none"
 
 
 @contextlib.contextmanager
@@ -150,36 +191,3 @@ def _quiet() -> Iterator[None]:
     finally:
         os.dup2(kept, 2)
         os.close(kept)
-
-
-def _ask(
-    signature: Any, encoded_B: Sequence[bytes], paths: Sequence[pathlib.Path]
-) -> list[list[float]]:
-    import tensorflow as tf
-
-    result = []
-    for encoded, path in zip(encoded_B, paths, strict=True):
-        # One at a time, so that an image that cannot be decoded is named.
-        try:
-            outputs = signature(**{_INPUT: tf.constant([encoded])})
-        except tf.errors.InvalidArgumentError:
-            raise PredictionError(
-                f"The image cannot be decoded: it is damaged. Received: --image {path}."
-            ) from None
-        result.append(outputs[_OUTPUT].numpy()[0].tolist())
-    return result
-
-
-def _read_image(path: pathlib.Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise PredictionError(
-            f"The image cannot be read: {error.strerror}. Received: --image {path}."
-        ) from None
-    if not content.startswith(_IMAGE_STARTS):
-        raise PredictionError(
-            f"Expected a PNG, JPEG, GIF or BMP file. Received: --image {path}, which "
-            f"{'is empty' if not content else f'begins with {content[:4]!r}'}."
-        )
-    return content

@@ -1,7 +1,7 @@
 """The last lines of a run, for people: what came of it and what to do next."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.evaluator.config import EvaluationConfig
@@ -20,7 +20,7 @@ def text(summary: RunSummary, evaluation: EvaluationConfig, *, again: str, serve
     lines = [_headline(summary, again), *_facts(summary, evaluation)]
     if summary.published is not None:
         program = shlex.split(serve)[0]
-        ask = _ask_command(program, summary.published.path, summary.example_image)
+        ask = _ask_command(program, summary.published.path, summary.ask)
         lines += ["", "Serve it:", f"  {serve}", "Ask it:", f"  {ask}"]
     return "\n".join(lines)
 
@@ -80,7 +80,6 @@ def _error_facts(metrics: Mapping[str, Any], evaluation: EvaluationConfig) -> di
     }
 
 
-def _ask_command(program: str, path: str, image: str | None) -> str:
+def _ask_command(program: str, path: str, ask: Sequence[str]) -> str:
     published = path.rstrip("/").rpartition("/")[0]
-    words = [program, "predict", "--model", published, "--image", image or "FILE.png"]
-    return shlex.join(words)
+    return shlex.join([program, "predict", "--model", published, *ask])

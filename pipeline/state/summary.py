@@ -50,7 +50,7 @@ class RunSummary(StrictConfig):
         seconds: Where the time went.
         published: The published model, or None.
         report_path: The report, or None.
-        example_image: An image of the test split, to ask the published model about; or None.
+        ask: Words that ask `kerasline predict` about a test example, such as `--image FILE`.
         fingerprints: Step -> digest of all that it depends on.
     """
 
@@ -64,7 +64,7 @@ class RunSummary(StrictConfig):
     seconds: Seconds
     published: Published | None = None
     report_path: str | None = None
-    example_image: str | None = None
+    ask: tuple[str, ...] = ()
     fingerprints: dict[str, str] = pydantic.Field(default_factory=dict)
 
     def to_json(self) -> str:

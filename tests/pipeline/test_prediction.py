@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from pipeline import prediction
 from pipeline.cli import main
+from pipeline.questions import PredictionError
 from serving.export import export
 
 
@@ -54,12 +55,16 @@ def images(tmp_path):
     return paths
 
 
+def _asked(paths):
+    return [("--image", str(path)) for path in paths]
+
+
 def test_the_highest_version_answers(published):
     assert prediction.find_model(published) == published / "10"
 
 
 def test_each_image_gets_its_likeliest_class_first(published, images):
-    found = prediction.predict(published / "10", images, top=2)
+    found = prediction.predict(published / "10", _asked(images), top=2)
     assert [[name for name, _ in item.classes] for item in found] == [
         ["dark", "bright"],
         ["bright", "dark"],
@@ -67,7 +72,7 @@ def test_each_image_gets_its_likeliest_class_first(published, images):
 
 
 def test_the_probability_is_the_softmax_of_the_logits(published, images):
-    found = prediction.predict(published / "10", images[:1], top=1)
+    found = prediction.predict(published / "10", _asked(images[:1]), top=1)
     # Black gives the logits 2 and -2.
     assert found[0].classes[0][1] == pytest.approx(1 / (1 + np.exp(-4.0)), abs=1e-6)
 
@@ -90,8 +95,8 @@ def test_the_command_prints_json_on_demand(published, images, capsys):
 
 
 def _refusal(model, image):
-    with pytest.raises(prediction.PredictionError) as caught:
-        prediction.predict(prediction.find_model(model), [image], top=1)
+    with pytest.raises(PredictionError) as caught:
+        prediction.predict(prediction.find_model(model), _asked([image]), top=1)
     return str(caught.value)
 
 
@@ -141,13 +146,13 @@ def test_a_model_without_the_signature_is_refused(tmp_path, images):
         json.dumps({"format_version": 1, "class_names": ["a", "b"], "files": {}})
     )
     refusal = _refusal(tmp_path / "other", images[0])
-    assert "needs a signature serve_bytes" in refusal
-    assert "with signatures identity." in refusal
+    assert "needs a signature serve_bytes with the inputs image_bytes" in refusal
+    assert "with signatures identity (x)." in refusal
 
 
 def test_a_model_of_another_make_is_refused(tmp_path, images):
     (tmp_path / "saved_model.pb").touch()
-    assert "a kerasline.json that names its classes" in _refusal(tmp_path, images[0])
+    assert "a kerasline.json that says what it reads" in _refusal(tmp_path, images[0])
 
 
 @pytest.mark.parametrize("words", [["--image", "a.png"], ["--model", "m"]])

@@ -87,7 +87,7 @@ def test_a_threshold_would_leave_the_trainer_alone(digits_run, cache_home):
 def test_the_model_answers_about_the_example_image(digits_run, cache_home):
     done = conftest.run_kerasline(
         *("predict", "--model", str(digits_run.published.parent), "--json"),
-        *("--image", digits_run.summary["example_image"]),
+        *digits_run.summary["ask"],
         cache_home=cache_home,
     )
     likeliest = json.loads(done.stdout)["predictions"][0]["classes"][0]

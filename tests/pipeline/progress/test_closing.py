@@ -22,7 +22,7 @@ def _text(program="./kerasline", **fields):
 
 def test_published_run_ends_with_the_commands_to_serve_and_to_ask():
     published = Published(path="/x y/published/3", version=3, files={})
-    lines = _text(status="published", published=published, example_image="/x/a.png").splitlines()
+    lines = _text(status="published", published=published, ask=("--image", "/x/a.png")).splitlines()
     assert lines[0] == "Published version 3 of digits."
     assert "  ./kerasline serve digits" in lines
     assert "  ./kerasline predict --model '/x y/published' --image /x/a.png" in lines

@@ -1,0 +1,160 @@
+"""What a user asks a model on the command line, as the tensors of a signature.
+
+Importing this module does not import TensorFlow.
+"""
+
+import dataclasses
+import json
+import math
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from components.ingest import errors
+from components.ingest.features.config import TableFeature
+
+DEFAULT_SIGNATURE, FILE_SIGNATURE = "serving_default", "serve_bytes"
+# How the formats that a model decodes begin.
+_IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM")
+_RECORDING_STARTS = (b"RIFF",)
+# Kind of input -> the option that asks a model of it.
+OPTIONS = {
+    "image": "--image",
+    "audio": "--audio",
+    "text": "--text",
+    "table": "--row",
+    "series": "--row",
+}
+
+
+class PredictionError(ValueError):
+    """The model or a question cannot be used; the message says why and what to do."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Question:
+    """One example to ask about.
+
+    Attributes:
+        option: The option that named it, such as `--image`.
+        given: What the user wrote after it.
+        signature: The signature that takes it.
+        values: Input of the signature -> the value of this one example.
+    """
+
+    option: str
+    given: str
+    signature: str
+    values: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """The option's name without its dashes."""
+        return self.option.lstrip("-")
+
+
+def make(option: str, given: str, facts: Mapping[str, Any]) -> Question:
+    """Reads what the user gave.
+
+    Args:
+        option: A value of `OPTIONS`.
+        given: A file, a text, or a row as JSON.
+        facts: The model's manifest.
+
+    Raises:
+        PredictionError: If the model takes another kind of input, a file cannot be read, or a row
+            does not have the model's columns.
+    """
+    data = (facts.get("recipe") or {}).get("data", {})
+    kind = next((kind for kind in OPTIONS if kind in data), None)
+    if kind is not None and OPTIONS[kind] != option:
+        raise PredictionError(
+            f"The model reads {kind}, which {OPTIONS[kind]} gives it. Received: {option} "
+            f"{given}. Ask it with {OPTIONS[kind]}."
+        )
+    signature, read = _READERS[option]
+    values = read(given, facts)
+    return Question(option=option, given=given, signature=signature, values=values)
+
+
+def _read_image(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    content = _read_file(given, "--image", _IMAGE_STARTS, formats="a PNG, JPEG, GIF or BMP file")
+    return {"image_bytes": content}
+
+
+def _read_recording(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"audio_bytes": _read_file(given, "--audio", _RECORDING_STARTS, formats="a WAV file")}
+
+
+def _read_text(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {"text": given.encode()}
+
+
+def _read_file(given: str, option: str, starts: tuple[bytes, ...], *, formats: str) -> bytes:
+    try:
+        content = pathlib.Path(given).read_bytes()
+    except OSError as error:
+        raise PredictionError(
+            f"The file cannot be read: {error.strerror}. Received: {option} {given}."
+        ) from None
+    if not content.startswith(starts):
+        raise PredictionError(
+            f"Expected {formats}. Received: {option} {given}, which "
+            f"{'is empty' if not content else f'begins with {content[:4]!r}'}."
+        )
+    return content
+
+
+def _read_row(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    row = _parse_row(given)
+    inputs: Mapping[str, str] = facts.get("inputs", {})
+    table = (facts.get("recipe") or {}).get("data", {}).get("table")
+    served = TableFeature.from_dict(table).served_names() if table else {}
+    names = {**{name: name for name in inputs}, **served}
+    for name in row:
+        if name not in names:
+            raise PredictionError(
+                f"The model has no column {name!r}.{errors.nearest(name, names)} "
+                f"Received: --row {given}. Its columns are: {', '.join(served or inputs)}."
+            )
+    values = {names[name]: _value(name, value, inputs[names[name]]) for name, value in row.items()}
+    missing = {name: math.nan if kind == "float32" else "" for name, kind in inputs.items()}
+    return {**missing, **values} if table else values
+
+
+def _parse_row(given: str) -> dict[str, Any]:
+    try:
+        row = json.loads(given)
+    except ValueError as error:
+        raise PredictionError(f"A row must be JSON: {error}. Received: --row {given}.") from None
+    if not isinstance(row, dict):
+        raise PredictionError(
+            "A row must be a JSON object of columns and values, such as "
+            f'{{"miles": 2.5, "day": "monday"}}. Received: --row {given}.'
+        )
+    return row
+
+
+def _value(name: str, value: Any, dtype: str) -> Any:
+    if dtype != "float32":
+        # A category may look like a number, such as an hour.
+        return "" if value is None else str(value)
+    if value is None:
+        return math.nan
+    if isinstance(value, list):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PredictionError(
+            f"Column {name!r} holds numbers. Received: {value!r}. Write a number, or null if it is "
+            "missing."
+        )
+    return float(value)
+
+
+_Reader = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+_READERS: dict[str, tuple[str, _Reader]] = {
+    "--image": (FILE_SIGNATURE, _read_image),
+    "--audio": (FILE_SIGNATURE, _read_recording),
+    "--text": (DEFAULT_SIGNATURE, _read_text),
+    "--row": (DEFAULT_SIGNATURE, _read_row),
+}
