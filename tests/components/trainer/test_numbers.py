@@ -14,6 +14,7 @@ from components.trainer import request as train_request
 from components.trainer import train
 from components.trainer.config import TrainingConfig
 from components.transform import fit
+from components.transform.config import FITTED_INPUTS
 from models.config import parse_model_config
 
 SOURCE = {"kind": "parquet", "path": "/none.parquet"}
@@ -61,7 +62,7 @@ def _request(tmp_path, data, model, rows, validation_rows, **training):
         strategy="one_device",
         train_files=train_files,
         validation_files=_write(tmp_path / "validation", validation_rows),
-        fitted=fit.fit(train_files, data) if fit.is_fitted(data) else None,
+        fitted=fit.fit(train_files, data) if data.input_name in FITTED_INPUTS else None,
         directory=tmp_path / "run",
     )
 
