@@ -7,15 +7,15 @@ sees what the uninterrupted run saw.
 Legend: B global batch, H height, W width, C channels, K classes.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from components.input_pipeline import decoding, examples, order, shard_index
 from components.input_pipeline.augmentation import augmenter, mixing
-from components.input_pipeline.config import AugmentConfig, InputConfig
+from components.input_pipeline.config import AugmentConfig, CacheKind, InputConfig
 from models import inputs
 
 _PREFETCH_BATCHES = 4
@@ -102,37 +102,63 @@ def train_stages(
         part_size = _part_size(global_batch_size, decode.inputs)
     num_parts = global_batch_size // part_size
     folded_seed = seed % _SEED_LIMIT
-    # A step's parts are numbered on from those of the steps before, so that their examples follow.
-    parts = _numbers(start_step, num_steps, parts_per_step=num_parts)
     stages = {}
-    stages["order"] = parts.map(
-        lambda part: order.example_indices(
-            part, global_batch_size=part_size, num_rows=source.num_rows, seed=folded_seed
-        ),
+    # Every element carries its number, so that all of the chain hangs on one dataset of steps: a
+    # service can then give each step to one of its workers.
+    stages["order"] = _part_indices(
+        _steps(start_step, num_steps),
+        part_size=part_size,
+        num_parts=num_parts,
+        num_rows=source.num_rows,
+        seed=folded_seed,
     )
     batches = stages["read"] = source.batches(stages["order"], batch_size=part_size)
     if augment is not None:
-        batches = stages["augment"] = _augment(parts, batches, augment, seed=folded_seed)
+        batches = stages["augment"] = _map(batches, _augment_part(augment, seed=folded_seed))
     if num_parts > 1:
-        batches = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
-        stages["batch"] = batches
+        joined = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
+        batches = stages["batch"] = joined
     if input_config.augment.is_mixed:
-        steps = _numbers(start_step, num_steps)
-        config = input_config.augment
-        mixed = _mix(steps, batches, config, num_classes=num_classes, seed=folded_seed)
-        batches = stages["mix"] = mixed
+        mix = _mix_batch(input_config.augment, num_classes=num_classes, seed=folded_seed)
+        batches = stages["mix"] = _map(batches, mix)
+    batches = batches.map(lambda number, batch: batch)
     stages["prefetch"] = batches.prefetch(_PREFETCH_BATCHES)
     return {
         name: dataset.with_options(examples.fixed_options()) for name, dataset in stages.items()
     }
 
 
-def _numbers(start_step: int, num_steps: int | None, *, parts_per_step: int = 1) -> tf.data.Dataset:
-    """Returns the numbers of the steps, or of their parts, without end if `num_steps` is None."""
-    stop = np.iinfo(np.int64).max
-    if num_steps is not None:
-        stop = (start_step + num_steps) * parts_per_step
-    return tf.data.Dataset.range(start_step * parts_per_step, stop)
+def _steps(start_step: int, num_steps: int | None) -> tf.data.Dataset:
+    stop = np.iinfo(np.int64).max if num_steps is None else start_step + num_steps
+    return tf.data.Dataset.range(start_step, stop)
+
+
+def _part_indices(
+    steps: tf.data.Dataset, *, part_size: int, num_parts: int, num_rows: int, seed: int
+) -> tf.data.Dataset:
+    """Returns (number, indices_B) of the parts of each step.
+
+    A step's parts are numbered on from those of the steps before, so that their examples follow.
+    """
+
+    def one_part(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        indices_B = order.example_indices(
+            number, global_batch_size=part_size, num_rows=num_rows, seed=seed
+        )
+        return number, indices_B
+
+    if num_parts > 1:
+        steps = steps.map(lambda step: step * num_parts + tf.range(num_parts, dtype=tf.int64))
+        steps = steps.unbatch()
+    return steps.map(one_part)
+
+
+def _map(numbered: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
+    return numbered.map(
+        lambda number, batch: (number, function(number, batch)),
+        num_parallel_calls=examples.parallel_calls(),
+        deterministic=True,
+    )
 
 
 def _part_size(global_batch_size: int, spec: inputs.ImageInput) -> int:
@@ -149,31 +175,26 @@ def _part_size(global_batch_size: int, spec: inputs.ImageInput) -> int:
     )
 
 
-def _join_parts(images_PBHWC: tf.Tensor, labels_PB: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _join_parts(
+    numbers_P: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
+) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]:
+    """Puts the parts of a batch together again, and numbers it by its step."""
+    images_PBHWC, labels_PB = batch
     parts, size = images_PBHWC.shape[:2]
     images_BHWC = tf.reshape(images_PBHWC, (parts * size, *images_PBHWC.shape[2:]))
-    return images_BHWC, tf.reshape(labels_PB, (parts * size,))
+    return numbers_P[0] // parts, (images_BHWC, tf.reshape(labels_PB, (parts * size,)))
 
 
-def _augment(
-    parts: tf.data.Dataset, batches: tf.data.Dataset, augment: augmenter.Augmenter, *, seed: int
-) -> tf.data.Dataset:
+def _augment_part(augment: augmenter.Augmenter, *, seed: int) -> Callable[..., Any]:
     def augment_part(part: tf.Tensor, batch: tuple[Any, tf.Tensor]) -> tuple[Any, tf.Tensor]:
         return augment(*batch, tf.stack([tf.constant(seed, tf.int64), part]))
 
-    return tf.data.Dataset.zip((parts, batches)).map(
-        augment_part, num_parallel_calls=examples.parallel_calls(), deterministic=True
-    )
+    return augment_part
 
 
-def _mix(
-    steps: tf.data.Dataset,
-    batches: tf.data.Dataset,
-    config: AugmentConfig,
-    *,
-    num_classes: int | None,
-    seed: int,
-) -> tf.data.Dataset:
+def _mix_batch(
+    config: AugmentConfig, *, num_classes: int | None, seed: int
+) -> Callable[..., tuple[tf.Tensor, tf.Tensor]]:
     if num_classes is None:
         raise ValueError(
             "input.augment.mixup_alpha and cutmix_alpha mix the labels of classes. "
@@ -184,15 +205,11 @@ def _mix(
     def mix_batch(
         step: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        images_BHWC, labels_B = batch
-        seed_2 = tf.stack([tf.constant(seed, tf.int64), step])
         # Apart from the draws of a part that has the number of this step.
-        seed_2 = tf.random.fold_in(seed_2, _MIX_STREAM)
-        return mixing.mix(images_BHWC, labels_B, config, num_classes=num_classes, seed_2=seed_2)
+        seed_2 = tf.random.fold_in(tf.stack([tf.constant(seed, tf.int64), step]), _MIX_STREAM)
+        return mixing.mix(*batch, config, num_classes=num_classes, seed_2=seed_2)
 
-    return tf.data.Dataset.zip((steps, batches)).map(
-        mix_batch, num_parallel_calls=examples.parallel_calls(), deterministic=True
-    )
+    return mix_batch
 
 
 def eval_dataset(
@@ -200,7 +217,7 @@ def eval_dataset(
     *,
     decode: decoding.Decoder,
     global_batch_size: int,
-    cache: Literal["memory", "none"] = "memory",
+    cache: CacheKind = "auto",
 ) -> tf.data.Dataset:
     """Returns every example once, in order, unaugmented, in batches that all have the same shape.
 
@@ -222,9 +239,8 @@ def eval_dataset(
     source = examples.open_examples(shards, decode, cache=cache)
     filling = tf.data.Dataset.range(-source.num_rows % global_batch_size).map(tf.zeros_like)
     indices = tf.data.Dataset.range(source.num_rows).concatenate(filling)
-    batches = source.batches(
-        indices.batch(global_batch_size, drop_remainder=True), batch_size=global_batch_size
-    )
+    numbered = indices.batch(global_batch_size, drop_remainder=True).enumerate()
+    batches = source.batches(numbered, batch_size=global_batch_size)
 
     def add_weights(
         number: tf.Tensor, batch: tuple[Any, tf.Tensor]
@@ -233,7 +249,7 @@ def eval_dataset(
         positions_B = number * global_batch_size + tf.range(global_batch_size, dtype=tf.int64)
         return model_inputs, labels_B, tf.cast(positions_B < source.num_rows, tf.float32)
 
-    weighted = batches.enumerate().map(add_weights)
+    weighted = batches.map(add_weights)
     return weighted.prefetch(_PREFETCH_BATCHES).with_options(examples.fixed_options())
 
 

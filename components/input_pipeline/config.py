@@ -6,6 +6,7 @@ import pydantic
 
 from models.base_config import StrictConfig
 
+CacheKind = Literal["auto", "memory", "disk", "none"]
 Fraction = Annotated[float, pydantic.Field(ge=0.0, lt=1.0)]
 
 
@@ -113,7 +114,9 @@ class AugmentSeriesConfig(StrictConfig):
 class InputConfig(StrictConfig):
     """How examples become batches."""
 
-    cache: Literal["memory", "none"] = "memory"
+    # Where decoded examples are kept: "auto" takes memory if they fit into a quarter of what is
+    # free, else the disk if they fit into half of what is free there, else nothing.
+    cache: CacheKind = "auto"
     # Of images; the others are of their own kinds.
     augment: AugmentConfig = AugmentConfig()
     augment_text: AugmentTextConfig = AugmentTextConfig()

@@ -10,7 +10,7 @@ import numpy as np
 
 # Each record is 8 bytes of length, 4 of checksum, the data, and 4 of checksum.
 _LENGTH = struct.Struct("<Q")
-_OVERHEAD_BYTES = 16
+OVERHEAD_BYTES = 16
 
 
 class ShardIndex(NamedTuple):
@@ -40,7 +40,7 @@ def _record_offsets(path: Path) -> np.ndarray:
             offsets, position = [], 0
             while position < num_bytes:
                 offsets.append(position)
-                position += _LENGTH.unpack_from(data, position)[0] + _OVERHEAD_BYTES
+                position += _LENGTH.unpack_from(data, position)[0] + OVERHEAD_BYTES
     except (OSError, ValueError, struct.error) as error:
         raise ValueError(
             f"Expected a readable, non-empty TFRecord shard. Received: shard={path} ({error}). "

@@ -2,11 +2,11 @@
 
 import dataclasses
 import math
-import pathlib
 
 import keras
 import tensorflow as tf
 
+from components import host_memory
 from components.trainer import batches, model_blocks, precision
 from components.trainer import request as train_request
 from components.trainer.config import TrainingConfig
@@ -113,17 +113,11 @@ def is_plain_step_safe(request: train_request.TrainRequest, *, num_replicas: int
 
 
 def available_bytes() -> int:
-    """Returns the memory of the first accelerator, or what is free on this machine.
-
-    In a container its own limit counts, which is often lower than the machine's memory.
-    """
+    """Returns the memory of the first accelerator, or what is free on this machine."""
     gpus = tf.config.list_logical_devices("GPU")
     if gpus:
         return int(tf.config.experimental.get_memory_info(gpus[0].name)["limit"])
-    free = _meminfo_bytes("MemAvailable")
-    limit = pathlib.Path("/sys/fs/cgroup/memory.max")
-    text = limit.read_text().strip() if limit.exists() else "max"
-    return free if text == "max" else min(free, int(text))
+    return host_memory.available_bytes()
 
 
 def format_bytes(count: int) -> str:
@@ -142,11 +136,3 @@ def format_bytes(count: int) -> str:
 
 def _count(variables: list[keras.Variable]) -> int:
     return sum(math.prod(variable.shape) for variable in variables)
-
-
-def _meminfo_bytes(key: str) -> int:
-    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == key:
-            return int(value.split()[0]) * 1024
-    raise ValueError(f"/proc/meminfo has no line {key}.")
