@@ -1,6 +1,6 @@
 """A picture sheet of what augmentation does to examples, to look at before training.
 
-Legend: B batch, H height, W width, C channels.
+Legend: B batch, H height, W width, C channels, N samples or steps.
 """
 
 import json
@@ -11,59 +11,97 @@ import PIL.Image
 import PIL.ImageDraw
 import tensorflow as tf
 
-from components.input_pipeline.augmentation import images as image_augmentation
-from components.input_pipeline.config import AugmentConfig
+from components.input_pipeline.augmentation import augmenter, mixing
+from components.input_pipeline.config import InputConfig
+from models import inputs
 
+# The tables of `[input]` by the kind of input that they change.
+TABLES = {"image": "augment", "audio": "augment_audio", "series": "augment_series"}
 _TILE_PX = 96
 _GAP_PX = 4
 _TITLE_PX = 16
 
 
-def settings_in_use(config: AugmentConfig) -> dict[str, AugmentConfig]:
+def settings_in_use(config: InputConfig, kind: str) -> dict[str, InputConfig]:
     """Returns a config for each setting that is on, with that one alone, by a title.
 
-    >>> list(settings_in_use(AugmentConfig(horizontal_flip=True, brightness=0.1)))
+    Args:
+        config: The recipe's `[input]`.
+        kind: One of `TABLES`.
+
+    >>> config = InputConfig.from_dict({"augment": {"horizontal_flip": True, "brightness": 0.1}})
+    >>> list(settings_in_use(config, "image"))
     ['horizontal_flip = true', 'brightness = 0.1']
     """
-    default = AugmentConfig().to_dict()
+    table = TABLES[kind]
+    default = InputConfig().to_dict()[table]
     changed = {
-        name: value for name, value in config.to_dict().items() if value != default.get(name)
+        name: value for name, value in config.to_dict()[table].items() if value != default.get(name)
     }
     return {
-        f"{name} = {_toml(value)}": AugmentConfig.from_dict({name: value})
+        f"{name} = {_toml(value)}": InputConfig.from_dict({table: {name: value}})
         for name, value in changed.items()
     }
 
 
-def draw_sheet(images_BHWC: np.ndarray, config: AugmentConfig, *, seed: int) -> PIL.Image.Image:
+def draw_sheet(
+    examples: np.ndarray,
+    answers: np.ndarray,
+    config: InputConfig,
+    spec: inputs.InputSpec,
+    *,
+    seed: int,
+) -> PIL.Image.Image:
     """Draws a row of examples as they are, one for each setting alone, and one for all together.
 
     Args:
-        images_BHWC: uint8 examples, one for each column.
-        config: The recipe's `[input.augment]`.
+        examples: One for each column: images uint8 (B, H, W, C), recordings float32 (B, N) or
+            series float32 (B, N, C), of which the first channel is drawn.
+        answers: Labels (B,), or targets.
+        config: The recipe's `[input]`.
+        spec: What the model reads; its kind is one of `TABLES`.
         seed: The recipe's seed.
 
     Returns:
         An RGB picture; without any setting it holds the examples alone.
     """
-    rows = {"as they are": images_BHWC}
-    settings = settings_in_use(config)
+    rows = {"as they are": examples}
+    settings = settings_in_use(config, spec.kind)
     if len(settings) > 1:
         settings["all together"] = config
     for title, alone in settings.items():
-        seed_2 = tf.constant([seed, 0], tf.int64)
-        changed = image_augmentation.augment_images(tf.constant(images_BHWC), alone, seed_2=seed_2)
-        rows[title] = changed.numpy()
-    width_px = _GAP_PX + len(images_BHWC) * (_TILE_PX + _GAP_PX)
+        rows[title] = _changed(examples, answers, alone, spec, seed=seed)
+    width_px = _GAP_PX + len(examples) * (_TILE_PX + _GAP_PX)
     row_px = _TITLE_PX + _TILE_PX + _GAP_PX
     sheet = PIL.Image.new("RGB", (width_px, len(rows) * row_px), "white")
     draw = PIL.ImageDraw.Draw(sheet)
-    for number, (title, images) in enumerate(rows.items()):
+    for number, (title, row) in enumerate(rows.items()):
         draw.text((_GAP_PX, number * row_px + 2), title, fill="black")
-        for column, image in enumerate(images):
+        for column, changed in enumerate(row):
             place = (_GAP_PX + column * (_TILE_PX + _GAP_PX), number * row_px + _TITLE_PX)
-            sheet.paste(_tile(image), place)
+            sheet.paste(_tile(changed, examples[column]), place)
     return sheet
+
+
+def _changed(
+    examples: np.ndarray,
+    answers: np.ndarray,
+    config: InputConfig,
+    spec: inputs.InputSpec,
+    *,
+    seed: int,
+) -> np.ndarray:
+    seed_2 = tf.constant([seed, 0], tf.int64)
+    changed = tf.constant(examples)
+    augment = augmenter.make_augmenter(config, spec)
+    if augment is not None:
+        changed, _ = augment(changed, tf.constant(answers), seed_2)
+    if config.augment.is_mixed:
+        # Which classes are mixed with which does not show.
+        changed, _ = mixing.mix(
+            changed, tf.zeros(len(examples), tf.int32), config.augment, num_classes=1, seed_2=seed_2
+        )
+    return changed.numpy()
 
 
 def _toml(value: Any) -> str:
@@ -73,6 +111,20 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _tile(image_HWC: np.ndarray) -> PIL.Image.Image:
-    picture = PIL.Image.fromarray(image_HWC[..., 0] if image_HWC.shape[2] == 1 else image_HWC)
+def _tile(example: np.ndarray, original: np.ndarray) -> PIL.Image.Image:
+    if example.dtype != np.uint8:
+        return _curve(example.reshape(len(example), -1)[:, 0], original)
+    picture = PIL.Image.fromarray(example[..., 0] if example.shape[2] == 1 else example)
     return picture.resize((_TILE_PX, _TILE_PX), PIL.Image.Resampling.NEAREST)
+
+
+def _curve(values_N: np.ndarray, original: np.ndarray) -> PIL.Image.Image:
+    """Draws values from left to right, on the scale of the example as it was."""
+    picture = PIL.Image.new("RGB", (_TILE_PX, _TILE_PX), "#eceff1")
+    first = original.reshape(len(original), -1)[:, 0]
+    middle, reach = (first.max() + first.min()) / 2, max(np.ptp(first), 1e-6) * 0.7
+    across = np.linspace(0, _TILE_PX - 1, len(values_N))
+    down = np.clip((0.5 - (values_N - middle) / (2 * reach)) * (_TILE_PX - 1), 0, _TILE_PX - 1)
+    points = list(zip(across.tolist(), down.tolist(), strict=True))
+    PIL.ImageDraw.Draw(picture).line(points, fill="#1565c0")
+    return picture

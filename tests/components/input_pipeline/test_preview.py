@@ -1,10 +1,18 @@
 import numpy as np
+import pytest
 
 from components.input_pipeline import preview
-from components.input_pipeline.config import AugmentConfig
+from components.input_pipeline.config import InputConfig
+from models import inputs
 
 IMAGES_BHWC = np.random.default_rng(0).integers(0, 256, (3, 6, 6, 3), np.uint8)
 ROW_PX = preview._TITLE_PX + preview._TILE_PX + preview._GAP_PX
+
+
+def draw(images=IMAGES_BHWC, **augment):
+    spec = inputs.ImageInput(height_px=6, width_px=6, channels=images.shape[-1])
+    config = InputConfig.from_dict({"augment": augment})
+    return preview.draw_sheet(images, np.arange(3), config, spec, seed=0)
 
 
 def tiles(sheet, row):
@@ -21,24 +29,40 @@ def tiles(sheet, row):
 
 
 def test_first_row_shows_the_images_as_they_are():
-    sheet = preview.draw_sheet(IMAGES_BHWC, AugmentConfig(), seed=0)
+    sheet = draw()
     assert sheet.height == ROW_PX
     np.testing.assert_array_equal(tiles(sheet, 0), IMAGES_BHWC)
 
 
 def test_each_setting_has_a_row_and_all_together_have_one():
-    config = AugmentConfig(horizontal_flip=True, brightness=0.3)
-    sheet = preview.draw_sheet(IMAGES_BHWC, config, seed=0)
+    sheet = draw(horizontal_flip=True, brightness=0.3)
     assert sheet.height == 4 * ROW_PX
     np.testing.assert_array_equal(tiles(sheet, 0), IMAGES_BHWC)
     assert not np.array_equal(tiles(sheet, 2), IMAGES_BHWC)
 
 
 def test_one_setting_needs_no_row_for_all_together():
-    config = AugmentConfig(brightness=0.3)
-    assert preview.draw_sheet(IMAGES_BHWC, config, seed=0).height == 2 * ROW_PX
+    assert draw(brightness=0.3).height == 2 * ROW_PX
 
 
 def test_grey_images_are_drawn():
-    sheet = preview.draw_sheet(IMAGES_BHWC[..., :1], AugmentConfig(), seed=0)
+    sheet = draw(IMAGES_BHWC[..., :1])
     np.testing.assert_array_equal(tiles(sheet, 0)[..., :1], IMAGES_BHWC[..., :1])
+
+
+def test_mixed_images_are_drawn():
+    sheet = draw(mixup_alpha=5.0)
+    assert sheet.height == 2 * ROW_PX
+    assert not np.array_equal(tiles(sheet, 1), IMAGES_BHWC)
+
+
+def test_series_are_drawn_as_curves_on_the_scale_they_had():
+    history_BNC = np.linspace(0, 1, 96, dtype="float32")[None, :, None].repeat(3, 0)
+    config = InputConfig.from_dict({"augment_series": {"scaling": 0.2}})
+    spec = inputs.SeriesInput(history_steps=96, num_channels=1)
+    sheet = preview.draw_sheet(history_BNC, np.zeros((3, 1), "float32"), config, spec, seed=0)
+    assert sheet.height == 2 * ROW_PX
+    pixels = np.asarray(sheet)[preview._TITLE_PX : preview._TITLE_PX + 96, 4:100]
+    rows, columns = np.nonzero(pixels[..., 0] < 100)
+    # A ramp falls from row to row: 1 / 1.4 of the height.
+    assert np.polyfit(columns, rows, 1)[0] == pytest.approx(-1 / 1.4, abs=0.03)

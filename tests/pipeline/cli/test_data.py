@@ -16,7 +16,7 @@ def run(tmp_path, monkeypatch):
 
 def test_preview_writes_a_row_for_the_images_and_one_for_each_setting(run, tmp_path):
     result = run("--set", "input.augment.max_rotation_degrees=15.0", "-o", "sheet.png")
-    assert (result.exit_code, result.output) == (0, "8 training images -> sheet.png\n")
+    assert (result.exit_code, result.output) == (0, "8 training examples -> sheet.png\n")
     assert PIL.Image.open(tmp_path / "sheet.png").size == (4 + 8 * 100, 2 * 116)
 
 
