@@ -10,8 +10,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 
-import grpc
-
 from serving.server import (
     backends,
     batching,
@@ -26,6 +24,7 @@ from serving.server import (
     model_configs,
     rest_routes,
     text_protos,
+    tls,
 )
 from serving.server import config as server_config
 
@@ -80,7 +79,8 @@ class Server:
             self._rest.handle,
             http_protocol.Limits(max_body_bytes=config.rest_api_max_body_bytes),
         )
-        self._credentials = _credentials(config.ssl_config_file)
+        path = config.ssl_config_file
+        self._tls = None if path is None else tls.read_config(pathlib.Path(path))
         self._grpc: grpc_services.GrpcServer | None = None
         self._polling: list[asyncio.Task] = []
         self.grpc_port = 0
@@ -102,7 +102,7 @@ class Server:
             channel_arguments=parse_channel_arguments(config.grpc_channel_arguments),
         )
         with _listening("gRPC", config.host, port=config.port):
-            self.grpc_port = await self._grpc.start(config.host, config.port, self._credentials)
+            self.grpc_port = await self._grpc.start(config.host, config.port, self._tls)
         with _listening("REST", config.host, rest_api_port=config.rest_api_port):
             self.rest_port = await self._http.start(config.host, config.rest_api_port)
         if config.file_system_poll_wait_seconds > 0:
@@ -255,19 +255,3 @@ def _metrics_path(file: str | None) -> str | None:
     parsed = text_protos.parse_file(pathlib.Path(file), text_protos.new_message("MonitoringConfig"))
     prometheus = parsed.prometheus_config
     return (prometheus.path or _DEFAULT_METRICS_PATH) if prometheus.enable else None
-
-
-def _credentials(file: str | None) -> grpc.ServerCredentials | None:
-    if file is None:
-        return None
-    parsed = text_protos.parse_file(pathlib.Path(file), text_protos.new_message("SSLConfig"))
-    if not parsed.server_key or not parsed.server_cert:
-        raise ValueError(
-            f"An SSLConfig must have a server_key and a server_cert. Received: "
-            f"ssl_config_file={file!r}."
-        )
-    return grpc.ssl_server_credentials(
-        [(parsed.server_key.encode(), parsed.server_cert.encode())],
-        root_certificates=parsed.custom_ca.encode() or None,
-        require_client_auth=parsed.client_verify,
-    )

@@ -66,11 +66,10 @@ class ServerConfig(StrictConfig):
                 f"batching_parameters_file={self.batching_parameters_file!r}. "
                 "Add --enable_batching."
             )
-        if self.grpc_frontend == "http2" and (self.ssl_config_file or self.grpc_channel_arguments):
+        if self.grpc_frontend == "http2" and self.grpc_channel_arguments:
             raise ValueError(
-                "ssl_config_file and grpc_channel_arguments are for grpcio. Received: "
-                f"grpc_frontend={self.grpc_frontend!r}, ssl_config_file={self.ssl_config_file!r}, "
+                "grpc_channel_arguments are for grpcio. Received: grpc_frontend='http2', "
                 f"grpc_channel_arguments={self.grpc_channel_arguments!r}. "
-                "Leave out --grpc_frontend."
+                "Leave out one of them."
             )
         return self

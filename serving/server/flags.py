@@ -27,7 +27,7 @@ HELP = {
     "tensorflow_inter_op_parallelism": "Threads for operations beside each other, likewise.",
     "engine": "How graphs are run: auto, session (fast) or signature (public API only).",
     "check_tf1_shapes": "Check shapes for TF1 graphs too, whose declarations are often too narrow.",
-    "grpc_frontend": "grpcio (complete) or http2 (several times as fast, without TLS).",
+    "grpc_frontend": "grpcio (complete) or http2 (several times as fast).",
     "rest_api_max_body_bytes": "Largest REST request, as sent and once inflated.",
     "drain_seconds": "How long requests may take to finish after SIGTERM.",
 }

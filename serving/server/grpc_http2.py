@@ -11,7 +11,7 @@ import struct
 import time
 from collections.abc import Awaitable, Callable, Mapping
 
-from serving.server import errors, http2_sending, http2_wire
+from serving.server import errors, http2_sending, http2_stream, http2_wire, listening
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -38,24 +38,14 @@ _GREETING = http2_wire.settings(
 )
 
 
-class _Stream:
-    """One call."""
-
-    __slots__ = ("body", "headers", "num_bytes", "num_unreported", "task")
-
-    def __init__(self, headers: Mapping[bytes, bytes]):
-        self.headers = headers
-        self.body: list[bytes] = []
-        self.num_bytes = 0
-        self.num_unreported = 0  # Received, and not yet given back to the client's window.
-        self.task: asyncio.Task | None = None
-
-
 class Connection(asyncio.Protocol):
     """One client connection and its calls."""
 
     def __init__(
-        self, methods: Mapping[bytes, Method], max_message_bytes: int, peers: set["Connection"]
+        self,
+        methods: Mapping[bytes, Method],
+        max_message_bytes: int,
+        peers: set[listening.Connection],
     ):
         self._methods = methods
         self._max_message_bytes = max_message_bytes
@@ -63,7 +53,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._frames = http2_wire.FrameReader(_MAX_FRAME_BYTES)
         self._blocks = http2_wire.HeaderBlocks(_MAX_HEADER_BYTES)
-        self._streams: dict[int, _Stream] = {}
+        self._streams: dict[int, http2_stream.Stream] = {}
         self._last_stream_id = 0
         self._head: tuple[int, int, bytes] | None = None  # Stream, flags, block so far.
         self._num_unreported = 0
@@ -185,7 +175,7 @@ class Connection(asyncio.Protocol):
             status = b"415" if headers.get(b":method") == b"POST" else b"405"
             self._transport.write(http2_wire.refusal(stream_id, status))
             return
-        stream = self._streams[stream_id] = _Stream(headers)
+        stream = self._streams[stream_id] = http2_stream.Stream(headers)
         self._sender.open(stream_id)
         if has_ended:
             self._finish_request(stream_id, stream)
@@ -211,7 +201,9 @@ class Connection(asyncio.Protocol):
         elif has_ended:
             self._finish_request(stream_id, stream)
 
-    def _count(self, stream_id: int, stream: _Stream, size: int, has_ended: bool) -> None:
+    def _count(
+        self, stream_id: int, stream: http2_stream.Stream, size: int, has_ended: bool
+    ) -> None:
         stream.num_unreported += size
         if stream.num_unreported > _STREAM_WINDOW_BYTES // 2 and not has_ended:
             self._transport.write(http2_wire.window_update(stream_id, stream.num_unreported))
@@ -263,14 +255,14 @@ class Connection(asyncio.Protocol):
     def _take_push(self, flags: int, stream_id: int, payload: bytes) -> None:
         raise http2_wire.broken("A client cannot push.")
 
-    def _finish_request(self, stream_id: int, stream: _Stream) -> None:
+    def _finish_request(self, stream_id: int, stream: http2_stream.Stream) -> None:
         try:
             method = self._methods.get(stream.headers.get(b":path", b""))
             if method is None:
                 raise errors.ServingError(errors.Code.UNIMPLEMENTED, "Method not found!")
             seconds = stream.headers.get(b"grpc-timeout")
             remaining = _NO_DEADLINE_SECS if seconds is None else http2_wire.parse_timeout(seconds)
-            message = _message(stream)
+            message = stream.message()
         except errors.ServingError as error:
             self._fail(stream_id, error)
             return
@@ -314,23 +306,3 @@ _TAKERS: Mapping[int, Callable[[Connection, int, int, bytes], None]] = {
     http2_wire.WINDOW_UPDATE: Connection._take_window_update,
     http2_wire.CONTINUATION: Connection._take_continuation,
 }
-
-
-def _message(stream: _Stream) -> bytes:
-    """Returns the one message of a unary call.
-
-    Raises:
-        ServingError: UNIMPLEMENTED if it is compressed, INTERNAL if there is not just one.
-    """
-    data = stream.body[0] if len(stream.body) == 1 else b"".join(stream.body)
-    if data[:1] == b"\1":
-        encoding = stream.headers.get(b"grpc-encoding", b"identity").decode(errors="replace")
-        raise errors.ServingError(
-            errors.Code.UNIMPLEMENTED,
-            f"Messages must not be compressed. Received: grpc-encoding={encoding!r}.",
-        )
-    if len(data) < 5 or data[0] or int.from_bytes(data[1:5], "big") != len(data) - 5:
-        raise errors.ServingError(
-            errors.Code.INTERNAL, "A unary call must have one whole message, and nothing after it."
-        )
-    return data[5:]

@@ -26,6 +26,7 @@ from serving.server import (
     http2_server,
     inference,
     model_service,
+    tls,
 )
 
 _log = logging.getLogger("kerasline.serve")
@@ -142,7 +143,7 @@ class GrpcServer:
 
         Args:
             engine: What answers.
-            front_end: `grpcio`, with TLS and everything else; or `http2`, which is faster.
+            front_end: `grpcio`, with everything; or `http2`, which is faster.
             has_health: Also answer grpc.health.v1, with the readiness of the models.
             channel_arguments: Passed to grpcio as they are.
         """
@@ -158,15 +159,17 @@ class GrpcServer:
             }
             self._server = http2_server.Http2Server(methods, max_message_bytes=_INT32_MAX)
 
-    async def start(self, host: str, port: int, credentials: grpc.ServerCredentials | None) -> int:
-        """Starts to listen, and returns the port.
+    async def start(self, host: str, port: int, security: tls.Tls | None) -> int:
+        """Starts to listen, with TLS or without, and returns the port.
 
         Raises:
-            RuntimeError or OSError: If the port is taken or the credentials are wrong.
+            RuntimeError or OSError: If the port is taken.
         """
         if isinstance(self._server, _AioServer):
+            credentials = None if security is None else security.credentials()
             return await self._server.start(host, port, credentials)
-        return await self._server.start(host, port)
+        context = None if security is None else security.context()
+        return await self._server.start(host, port, tls=context)
 
     async def drain(self, seconds: float) -> None:
         """Accepts nothing more, and finishes what has begun for at most `seconds`."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import httptools
 
-from serving.server import errors, http_messages
+from serving.server import errors, http_messages, listening
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -32,7 +32,7 @@ class Limits:
 class Connection(asyncio.Protocol):
     """One client connection: requests are answered in their order."""
 
-    def __init__(self, handler: Handler, limits: Limits, connections: set["Connection"]):
+    def __init__(self, handler: Handler, limits: Limits, connections: set[listening.Connection]):
         self._handler = handler
         self._limits = limits
         self._connections = connections
@@ -94,6 +94,10 @@ class Connection(asyncio.Protocol):
         self._is_draining = True
         if self._task is None and not self._is_receiving:
             self._transport.close()
+
+    def abort(self) -> None:
+        """Closes at once."""
+        self._transport.abort()
 
     # Called by the parser.
 
@@ -245,40 +249,14 @@ def _too_large_body(limits: Limits) -> _TooLargeError:
     return _TooLargeError(413, f"The body is larger than {limits.max_body_bytes} bytes.")
 
 
-class HttpServer:
-    """Listens, and knows its connections."""
+class HttpServer(listening.Listener):
+    """Answers HTTP requests."""
 
     def __init__(self, handler: Handler, limits: Limits):
-        self._handler = handler
-        self._limits = limits
-        self._connections: set[Connection] = set()
-        self._server: asyncio.Server | None = None
+        """Prepares to answer.
 
-    async def start(self, host: str, port: int) -> int:
-        """Starts to listen, and returns the port.
-
-        Raises:
-            OSError: If the port is taken.
+        Args:
+            handler: Answers one request.
+            limits: What one client may take up.
         """
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(
-            lambda: Connection(self._handler, self._limits, self._connections),
-            host,
-            port,
-            backlog=1_024,
-        )
-        return self._server.sockets[0].getsockname()[1]
-
-    async def drain(self, seconds: float) -> None:
-        """Accepts nothing more, finishes what has begun for at most `seconds`, then closes all."""
-        if self._server is None:
-            return
-        self._server.close()
-        for connection in list(self._connections):
-            connection.drain()
-        loop = asyncio.get_running_loop()
-        ends_at = loop.time() + seconds
-        while self._connections and loop.time() < ends_at:
-            await asyncio.sleep(0.01)
-        for connection in list(self._connections):
-            connection._transport.abort()
+        super().__init__(lambda: Connection(handler, limits, self.connections))

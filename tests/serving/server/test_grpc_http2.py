@@ -289,7 +289,7 @@ def test_drain_finishes_what_has_begun_and_refuses_the_rest():
         begun = channel.unary_unary(PATH).future(b"wait", timeout=TIMEOUT_SECS)
         harness.wait_until(lambda: running.service.num_begun == 1)
         draining = asyncio.run_coroutine_threadsafe(running.server.drain(20.0), running.loop)
-        harness.wait_until(lambda: not running.server._server.is_serving())
+        harness.wait_until(lambda: not running.server.is_serving)
         with pytest.raises(grpc.RpcError) as caught:
             call(channel, b"late")
         assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
@@ -375,8 +375,10 @@ def test_calls_opened_and_given_up_without_end_are_cut_off(running):
 
 
 def test_what_only_grpcio_can_do_is_refused_with_it():
-    with pytest.raises(pydantic.ValidationError, match="Leave out --grpc_frontend"):
-        config.ServerConfig(model_base_path="m", grpc_frontend="http2", ssl_config_file="tls")
+    with pytest.raises(pydantic.ValidationError, match="are for grpcio"):
+        config.ServerConfig(
+            model_base_path="m", grpc_frontend="http2", grpc_channel_arguments="a=1"
+        )
 
 
 def test_random_frames_harm_nobody(running, stock):
@@ -390,4 +392,4 @@ def test_random_frames_harm_nobody(running, stock):
         with socket.create_connection(("127.0.0.1", running.port)) as client:
             client.sendall(data)
     assert call(stock, b"still here") == b"still here"
-    harness.wait_until(lambda: len(running.server._connections) <= 1)
+    harness.wait_until(lambda: len(running.server.connections) <= 1)

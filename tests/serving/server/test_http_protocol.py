@@ -159,8 +159,8 @@ def test_idle_connection_is_closed():
 def test_client_that_does_not_read_is_dropped():
     with listen(idle_secs=0.2) as (port, server, _), connect(port) as client:
         client.sendall(head("GET /large HTTP/1.1"))
-        harness.wait_until(lambda: server._connections)
-        harness.wait_until(lambda: not server._connections)
+        harness.wait_until(lambda: server.connections)
+        harness.wait_until(lambda: not server.connections)
 
 
 def test_drain_finishes_what_has_begun_and_closes_idle_connections():
@@ -168,7 +168,7 @@ def test_drain_finishes_what_has_begun_and_closes_idle_connections():
         idle.sendall(head("GET / HTTP/1.1"))
         assert idle.recv(1_000).endswith(b"GET 0")
         busy.sendall(head("GET /slow HTTP/1.1"))
-        harness.wait_until(lambda: any(each._task for each in server._connections))
+        harness.wait_until(lambda: any(each._task for each in server.connections))
         on_loop(server.drain(TIMEOUT_SECS))
         answer = read_all(busy)
         assert answer.endswith(b"GET 0")
