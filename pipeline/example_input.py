@@ -17,7 +17,8 @@ Values = list[Any]
 def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path) -> list[str]:
     """Returns the words after `kerasline predict --model M` that ask about a test example.
 
-    An image or a recording is written as `example.png`, `example.jpg` or `example.wav`.
+    An image or a recording is written as `example.png`, `example.jpg` or `example.wav`, and the
+    past of a series, which is long, as `example.json`.
 
     Args:
         data: The recipe's data.
@@ -31,7 +32,12 @@ def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path)
         return [option, str(_write_file(values[data.input_name][0], data.input_name, folder))]
     if data.text is not None:
         return [option, values["text"][0].decode(errors="replace")]
-    return [option, json.dumps(_row(data, values), ensure_ascii=False)]
+    row = json.dumps(_row(data, values), ensure_ascii=False)
+    if data.series is None:
+        return [option, row]
+    path = folder / "example.json"
+    path.write_text(row + "\n", encoding="utf-8")
+    return [option, f"@{path}"]
 
 
 def _first_example(dataset_dir: pathlib.Path) -> dict[str, Values]:

@@ -58,7 +58,7 @@ def make(option: str, given: str, facts: Mapping[str, Any]) -> Question:
 
     Args:
         option: A value of `OPTIONS`.
-        given: A file, a text, or a row as JSON.
+        given: A file, a text, or a row as JSON, or `@` and a file that holds such a row.
         facts: The model's manifest.
 
     Raises:
@@ -122,9 +122,22 @@ def _read_row(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {**missing, **values} if table else values
 
 
+def _row_text(given: str) -> str:
+    """Returns the row, or, as curl does it, what the file after an @ holds."""
+    if not given.startswith("@"):
+        return given
+    try:
+        return pathlib.Path(given[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise PredictionError(
+            f"The file cannot be read: {reason}. Received: --row {given}."
+        ) from None
+
+
 def _parse_row(given: str) -> dict[str, Any]:
     try:
-        row = json.loads(given)
+        row = json.loads(_row_text(given))
     except ValueError as error:
         raise PredictionError(f"A row must be JSON: {error}. Received: --row {given}.") from None
     if not isinstance(row, dict):

@@ -29,7 +29,8 @@ def forecasts(samples: Sequence[outcome.Sample], *, simple_name: str) -> str:
         _draw_forecast(axes, sample, simple_name)
         axes.set_title(_title(sample), loc="left", fontsize=10)
         if position == 1:
-            axes.legend(loc="upper left", fontsize=8)
+            # Above the axes, where no line runs.
+            axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, fontsize=8)
     axes.set_xlabel("steps from the beginning of the forecast")
     return figures.svg(picture)
 

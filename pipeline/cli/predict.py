@@ -26,7 +26,8 @@ from pipeline.questions import PredictionError
 @click.option(
     "--row",
     multiple=True,
-    help="Row of a table as a JSON object; a column that is left out is missing. Repeatable.",
+    help="Row of a table, or the history of a series, as a JSON object, or @FILE that holds it; a "
+    "column that is left out is missing. Repeatable.",
 )
 @click.option(
     "--top",
@@ -46,6 +47,7 @@ def command(model_folder: pathlib.Path, top: int, as_json: bool, **given: Sequen
     Example:
       kerasline predict --model runs/digits/published --image digit.png --top 1
       kerasline predict --model runs/taxi/published --row '{"trip_miles": 2.1, "fare": 9.5}'
+      kerasline predict --model runs/demand/published --row @history.json
     """
     asked = [(f"--{kind}", value) for kind, values in given.items() for value in values]
     if not asked:

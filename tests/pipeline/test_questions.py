@@ -68,3 +68,17 @@ def test_another_kind_of_input_names_the_option_to_use():
         match=r"reads table, which --row gives it. Received: --text hello. Ask it with --row.",
     ):
         questions.make("--text", "hello", _TABLE)
+
+
+def test_a_row_may_lie_in_a_file(tmp_path):
+    path = tmp_path / "row.json"
+    path.write_text('{"fare": 7}\n')
+    assert _row(f"@{path}")["fare"] == 7.0
+
+
+def test_a_row_in_a_file_that_cannot_be_read_is_refused(tmp_path):
+    with pytest.raises(questions.PredictionError, match=r"No such file.* Received: --row @.*none"):
+        _row(f"@{tmp_path}/none")
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(questions.PredictionError, match="no text in UTF-8. Received: --row @"):
+        _row(f"@{tmp_path}/bytes")
