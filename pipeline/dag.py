@@ -217,6 +217,7 @@ class _Nodes:
             "report",
             report.Report(
                 class_counts=self._output("validation_gate", "class_counts"),
+                findings=self._output("data_guard", "findings"),
                 model_run=self._output("trainer", "model_run"),
                 evaluation=self._output("evaluator", "evaluation"),
                 recipe=self._recipe.to_dict(),

@@ -165,6 +165,7 @@ class EngineRun:
             ),
             published=published,
             report_path=result.get("report_path"),
+            data_findings=result.get("data_findings") or [],
             ask=self._ask_words() if published else (),
             fingerprints=self.request.digests() if self.request else {},
         )

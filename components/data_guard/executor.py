@@ -31,7 +31,9 @@ class Executor(base_executor.BaseExecutor):
         guard.check(findings, guard_config)
         artifact_utils.get_single_instance(output_dict["findings"]).write(
             {
-                "findings": [finding.to_dict() for finding in findings],
-                "accepted": dict(guard_config.accept),
+                "findings": [
+                    {**finding.to_dict(), "accepted": guard_config.accept.get(finding.name, "")}
+                    for finding in findings
+                ]
             }
         )

@@ -20,6 +20,7 @@ class ReportSpec(component_spec.ComponentSpec):
     }
     INPUTS = {
         "class_counts": component_spec.ChannelParameter(type=standard_artifacts.JsonValue),
+        "findings": component_spec.ChannelParameter(type=standard_artifacts.JsonValue),
         "model_run": component_spec.ChannelParameter(type=standard_artifacts.ModelRun),
         "evaluation": component_spec.ChannelParameter(type=standard_artifacts.ModelEvaluation),
     }
@@ -36,6 +37,7 @@ class Report(base_component.BaseComponent):
         self,
         *,
         class_counts: types.BaseChannel,
+        findings: types.BaseChannel,
         model_run: types.BaseChannel,
         evaluation: types.BaseChannel,
         recipe: dict[str, Any],
@@ -44,6 +46,7 @@ class Report(base_component.BaseComponent):
         super().__init__(
             spec=ReportSpec(
                 class_counts=class_counts,
+                findings=findings,
                 model_run=model_run,
                 evaluation=evaluation,
                 recipe=json.dumps(recipe),

@@ -28,11 +28,14 @@ class Executor(base_executor.BaseExecutor):
         """Writes `report.html` into the `report` artifact."""
         class_counts = artifact_utils.get_single_instance(input_dict["class_counts"])
         class_counts.read()
+        findings = artifact_utils.get_single_instance(input_dict["findings"])
+        findings.read()
         history = _history(artifact_utils.get_single_uri(input_dict["model_run"]))
         page = render.render(
             json.loads(exec_properties["recipe"]),
             outcome.read(artifact_utils.get_single_uri(input_dict["evaluation"])),
             class_counts=class_counts.value,
+            data_findings=findings.value["findings"],
             epochs=history["epochs"],
             how_trained=history["how"],
         )

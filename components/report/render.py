@@ -24,6 +24,7 @@ def render(
     found: outcome.AnyOutcome,
     *,
     class_counts: Mapping[str, Sequence[int]],
+    data_findings: Sequence[Mapping[str, Any]],
     epochs: Sequence[Mapping[str, Any]],
     how_trained: str,
 ) -> str:
@@ -33,6 +34,7 @@ def render(
         recipe: The resolved recipe as plain data.
         found: What the evaluation found.
         class_counts: Split name -> number of examples of each class, by label; empty for numbers.
+        data_findings: What the data guard found, as its findings say.
         epochs: For each epoch, metric name -> value.
         how_trained: Precision, replicas and execution, in words.
     """
@@ -48,6 +50,7 @@ def render(
         recipe_json=json.dumps(recipe, indent=1),
         outcome=found,
         verdict=_verdict(found),
+        data_findings=data_findings,
         learning_svg=figures.learning_curves(epochs),
         how_trained=how_trained,
         **findings,

@@ -77,6 +77,7 @@ def _report_result(found: results.Results, recipe: Recipe) -> None:
         published_path=found.published_path,
         published_version=found.published_version,
         report_path=found.report_path,
+        data_findings=found.findings,
     )
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import posixpath
 from collections.abc import Mapping
+from typing import Any
 
 from ml_metadata.proto import metadata_store_pb2
 from tfx.orchestration import metadata
@@ -19,12 +20,14 @@ class Results:
 
     Attributes:
         evaluation: What the evaluation found.
+        findings: What the data guard found, as its findings say.
         report_path: The report's page.
         published_path: Folder of the published model.
         published_version: Its number.
     """
 
     evaluation: outcome.AnyOutcome | None = None
+    findings: tuple[dict[str, Any], ...] = ()
     report_path: str | None = None
     published_path: str | None = None
     published_version: int | None = None
@@ -43,10 +46,13 @@ def read(
         # The store may not even be there.
         return Results()
     with metadata.Metadata(connection) as store:
+        findings = _output(store, execution_ids.get("data_guard"), "findings")
         evaluation = _output(store, execution_ids.get("evaluator"), "evaluation")
         report = _output(store, execution_ids.get("report"), "report")
         published = _output(store, execution_ids.get("publisher"), "published")
     results = Results()
+    if findings is not None:
+        results = dataclasses.replace(results, findings=tuple(findings.read()["findings"]))
     if evaluation is not None:
         results = dataclasses.replace(results, evaluation=outcome.read(evaluation.uri))
     if report is not None:

@@ -116,7 +116,7 @@ STEPS: tuple[Step, ...] = (
             "evaluation",
         ),
         code=("components.report",),
-        upstream=("validation_gate", "trainer", "evaluator"),
+        upstream=("validation_gate", "data_guard", "trainer", "evaluator"),
     ),
     Step(
         name="evaluation_gate",

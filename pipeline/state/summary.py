@@ -50,6 +50,8 @@ class RunSummary(StrictConfig):
         seconds: Where the time went.
         published: The published model, or None.
         report_path: The report, or None.
+        data_findings: What the data guard found, each with its name, severity, sentence and cure;
+            of a run that the guard stopped, `sentence` tells it.
         ask: Words that ask `kerasline predict` about a test example, such as `--image FILE`.
         fingerprints: Step -> digest of all that it depends on.
     """
@@ -64,6 +66,7 @@ class RunSummary(StrictConfig):
     seconds: Seconds
     published: Published | None = None
     report_path: str | None = None
+    data_findings: list[dict[str, Any]] = pydantic.Field(default_factory=list)
     ask: tuple[str, ...] = ()
     fingerprints: dict[str, str] = pydantic.Field(default_factory=dict)
 

@@ -50,6 +50,10 @@ class MemorySource:
     def blocks(self) -> Iterator[Any]:
         return iter(self.held)
 
+    def times(self) -> Iterator[np.ndarray]:
+        """Splits by time ask for these to find their borders; here the borders are given."""
+        yield np.arange(10)
+
 
 def ingest_rows(rows: dict[str, list[Row]], data: DataConfig, folder: Path) -> Path:
     """Ingests rows by split and returns the dataset's folder."""
@@ -154,7 +158,7 @@ class Tables:
             splits["key"] = "key"
         return DataConfig.from_dict(
             {
-                "source": {"kind": "sklearn", "name": "digits"},
+                "source": {"kind": "csv", "path": "/rows.csv"},
                 "table": {"columns": kinds},
                 "splits": splits,
                 **(answer or {"label": {"class_names": list(CLASS_NAMES)}}),
@@ -198,7 +202,7 @@ def ingest_texts(texts: dict[str, tuple[list[str], np.ndarray]], folder: Path) -
     """Ingests texts and returns the dataset's folder."""
     data = DataConfig.from_dict(
         {
-            "source": {"kind": "sklearn", "name": "digits"},
+            "source": {"kind": "csv", "path": "/rows.csv"},
             "text": {},
             "label": {"class_names": list(CLASS_NAMES)},
         }

@@ -31,6 +31,6 @@ def test_accepted_leak_is_written_with_its_reason(tmp_path):
     for place in (0, 1):
         arrays["test"][place][:30] = arrays["train"][place][:30]
     accept = {"exact_leaks": "The benchmark is published like this."}
-    written = run(arrays, tmp_path, accept=accept)
-    assert [finding["name"] for finding in written["findings"]] == ["exact_leaks"]
-    assert written["accepted"] == accept
+    (written,) = run(arrays, tmp_path, accept=accept)["findings"]
+    assert (written["name"], written["severity"]) == ("exact_leaks", "stop")
+    assert written["accepted"] == accept["exact_leaks"]

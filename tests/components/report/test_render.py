@@ -27,6 +27,24 @@ _EPOCHS = [
     {"epoch": 1, "loss": 0.9, "accuracy": 0.5, "val_loss": 1.0, "val_accuracy": 0.4},
     {"epoch": 2, "loss": 0.5, "accuracy": 0.7, "val_loss": 0.6, "val_accuracy": 0.6},
 ]
+_DATA_FINDINGS = [
+    {
+        "name": "exact_duplicates",
+        "severity": "note",
+        "sentence": "12 training images are copies of another one.",
+        "examples": [["cat/1.png", "cat/<7>.png"], ["dog/2.png", "dog/3.png"]],
+        "cure": "Remove the copies.",
+        "accepted": "",
+    },
+    {
+        "name": "exact_leaks",
+        "severity": "stop",
+        "sentence": "3 images are in two splits.",
+        "examples": [],
+        "cure": "Remove them.",
+        "accepted": "It is published so.",
+    },
+]
 
 
 def _render():
@@ -34,6 +52,7 @@ def _render():
         _RECIPE,
         _FOUND,
         class_counts={"train": [300, 200]},
+        data_findings=_DATA_FINDINGS,
         epochs=_EPOCHS,
         how_trained="Precision: float32; replicas: 1.",
     )
@@ -60,6 +79,21 @@ def test_the_verdict_counts_the_missed_thresholds(page):
 
 def test_text_of_the_recipe_is_escaped(page):
     assert "Cats &lt;and&gt; dogs." in page
+
+
+def test_findings_in_the_data_are_shown_with_examples_and_cure(page):
+    row = page[page.index("<td>note</td>") : page.index("<td>stop</td>")]
+    assert "For example cat/1.png = cat/&lt;7&gt;.png; dog/2.png = dog/3.png." in row
+    assert "<td>Remove the copies.</td>" in row
+
+
+def test_an_accepted_finding_shows_the_reason_instead_of_the_cure(page):
+    row = page[page.index("<td>stop</td>") :]
+    assert "<td>Accepted: It is published so.</td>" in row and "Remove them." not in row
+
+
+def test_data_without_findings_is_said_to_have_none():
+    assert "<p>Nothing.</p>" in _numbers_page()
 
 
 def test_both_pictures_are_in_the_page(page):
@@ -102,7 +136,12 @@ _ERROR_EPOCHS = [{"loss": 0.5, "mae": 2.0, "rmse": 3.0, "val_mae": 1.0, "val_los
 def _numbers_page(**changes):
     found = dataclasses.replace(_FORECASTS, **changes)
     return render.render(
-        _RECIPE, found, class_counts={}, epochs=_ERROR_EPOCHS, how_trained="Precision: float32."
+        _RECIPE,
+        found,
+        class_counts={},
+        data_findings=[],
+        epochs=_ERROR_EPOCHS,
+        how_trained="Precision: float32.",
     )
 
 
