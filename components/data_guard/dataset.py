@@ -124,7 +124,8 @@ class Dataset:
         step = max(1, -(-self.count(split) // max_rows))
         kept, seen = [np.empty(0, self.layout.dtype)], 0
         for chunk in self.chunks(split):
-            kept.append(chunk.rows_R[-seen % step :: step])
+            # A view would keep the whole chunk.
+            kept.append(chunk.rows_R[-seen % step :: step].copy())
             seen += len(chunk.rows_R)
         return np.concatenate(kept)
 

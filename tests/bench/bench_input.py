@@ -6,31 +6,19 @@ Every program runs in a process of its own, the baselines in turn with ours. Pri
 """
 
 import argparse
-import json
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 
 import tensorflow as tf
 
 from components.ingest import example, png
 from tests.bench import machine
+from tests.bench.process import run_program
 from tests.components import data_factories
 
-REPOSITORY = pathlib.Path(__file__).parents[2]
 NUM_ROWS = 70_000
 SCALES = (10_000, 100_000, 1_000_000)
-
-
-def run_program(name: str, *arguments: object) -> dict[str, float]:
-    """Runs a program of `tests.bench.programs` and returns what it printed."""
-    words = [sys.executable, "-m", f"tests.bench.programs.{name}", *map(str, arguments)]
-    done = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{name} ended with {done.returncode}: {done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _new_folder() -> pathlib.Path:
