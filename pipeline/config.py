@@ -11,7 +11,7 @@ from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
 from models.base_config import StrictConfig
-from models.config import CnnConfig, ModelConfig
+from models.config import ARCHITECTURES, CnnConfig, ModelConfig
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 
@@ -79,6 +79,17 @@ class Recipe(StrictConfig):
     def _settings_fit_the_answers(self) -> Self:
         self.training.check_answers(predicts_numbers=self.data.predicts_numbers)
         self.evaluation.check_answers(predicts_numbers=self.data.predicts_numbers)
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _model_reads_the_input(self) -> Self:
+        kind = self.data.input_name
+        valid = ARCHITECTURES[kind]
+        if self.model.architecture not in valid:
+            raise ValueError(
+                f"model.architecture must be one that reads data.{kind}: {', '.join(valid)}. "
+                f"Received: architecture = {self.model.architecture!r}. Change the model."
+            )
         return self
 
     @pydantic.model_validator(mode="after")

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests import text_recipe
+
 _PROJECT_DIR = pathlib.Path(__file__).parents[1]
 _RUN_TIMEOUT_SECS = 600
 
 
 @dataclasses.dataclass(frozen=True)
 class FinishedRun:
-    """A run of the digits recipe.
+    """A run of a recipe.
 
     Attributes:
         root: What `--root` named.
@@ -74,11 +76,29 @@ def cache_home(session_dir: pathlib.Path) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def digits_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
     """One real run of the digits recipe, made once and shared; do not change what it left."""
-    root, answer = session_dir / "digits_run", session_dir / "digits_run.json"
-    with (session_dir / "digits_run.lock").open("w") as lock:
+    return _run_once("digits", "digits", session_dir, cache_home)
+
+
+@pytest.fixture(scope="session")
+def taxi_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
+    """One real run of the taxi recipe, a table, likewise."""
+    return _run_once("taxi", "taxi", session_dir, cache_home)
+
+
+@pytest.fixture(scope="session")
+def texts_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
+    """One real run on small texts, likewise."""
+    return _run_once("texts", str(text_recipe.write(session_dir)), session_dir, cache_home)
+
+
+def _run_once(
+    name: str, recipe: str, session_dir: pathlib.Path, cache_home: pathlib.Path
+) -> FinishedRun:
+    root, answer = session_dir / f"{name}_run", session_dir / f"{name}_run.json"
+    with (session_dir / f"{name}_run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not answer.exists():
-            words = ("run", "digits", "--root", str(root), "--json")
+            words = ("run", recipe, "--root", str(root), "--json")
             done = run_kerasline(*words, cache_home=cache_home)
             assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
             answer.write_text(json.dumps({"out": done.stdout, "err": done.stderr}))

@@ -124,6 +124,12 @@ def test_data_needs_one_input_and_one_answer(changes, sentence):
         Recipe.from_dict(_digits(data={key: value for key, value in data.items() if value}))
 
 
+@pytest.mark.parametrize("architecture", ["cnn", "transformer", "tcn"])
+def test_model_must_read_the_input(architecture):
+    with pytest.raises(ValueError, match=f"reads data.table: mlp. Received: .*'{architecture}'"):
+        recipe_files.load("taxi", [f'model={{architecture = "{architecture}"}}'])
+
+
 def test_task_must_fit_the_data():
     with pytest.raises(pydantic.ValidationError, match="needs the tables data.series. Received"):
         Recipe.from_dict(_digits(task="forecasting"))

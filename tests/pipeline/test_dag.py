@@ -12,8 +12,8 @@ from pipeline.state import steps
 _FINGERPRINTS = {step.name: f"digest of {step.name}" for step in steps.STEPS}
 
 
-def _compile(*, set_values=(), root="/no/such/root", **options):
-    recipe = recipe_files.load("digits", set_values)
+def _compile(*, recipe_name="digits", set_values=(), root="/no/such/root", **options):
+    recipe = recipe_files.load(recipe_name, set_values)
     options = {"fingerprints": _FINGERPRINTS, **options}
     pipeline = dag.create_pipeline(recipe, RunConfig(root=root), **options)
     return compiler.Compiler().compile(pipeline)
@@ -114,3 +114,11 @@ def test_the_working_directory_stays_empty(tmp_path, monkeypatch):
 def test_the_cache_can_be_turned_off():
     nodes = _nodes(_compile(enable_cache=False))
     assert not nodes["trainer"].execution_options.caching_options.enable_cache
+
+
+def test_a_table_is_fitted_before_it_is_learned_from():
+    nodes = _nodes(_compile(recipe_name="taxi"))
+    assert list(nodes) == [step.name for step in steps.of("table")]
+    assert "data_guard" in nodes["transform"].upstream_nodes
+    (channel,) = nodes["trainer"].inputs.inputs["transform_graph"].channels
+    assert channel.producer_node_query.id == "transform"

@@ -7,7 +7,7 @@ import pydantic
 
 from models.base_config import StrictConfig
 
-_URI = re.compile(r"(gs|s3|file)://[^/]*/?.")
+_URI = re.compile(r"(gs|s3|file|package)://[^/]*/?.")
 Paths = Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
 
 
@@ -57,8 +57,9 @@ class AudioFolderSource(FolderSource):
 class FilesSource(StrictConfig):
     """Files that each hold many rows.
 
-    A path begins with /, ~, gs://, s3:// or file://, and may have the wildcards * ? [] in its last
-    parts. Where validation or test files are named, these splits are as given.
+    A path begins with /, ~, gs://, s3://, file://, or package:// and the name of an installed
+    package, and may have the wildcards * ? [] in its last parts. Where validation or test files are
+    named, these splits are as given.
     """
 
     path: Paths
@@ -128,7 +129,7 @@ Source = Annotated[
 def _absolute(path: str, *, uris: bool) -> str:
     if path.startswith(("/", "~")) or (uris and _URI.match(path)):
         return path
-    places = "/, ~, gs://, s3:// or file://" if uris else "/ or ~"
+    places = "/, ~, gs://, s3://, file:// or package://" if uris else "/ or ~"
     raise ValueError(
         f"path must begin with {places}, since the run may start in any folder. "
         f'Received: "{path}". Write it in full, such as "~/data".'

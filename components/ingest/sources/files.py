@@ -3,6 +3,7 @@
 import fnmatch
 import functools
 import gzip
+import importlib.util
 import io
 import posixpath
 import zlib
@@ -17,6 +18,7 @@ from components.ingest.errors import DataError, nearest
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _WILDCARDS = frozenset("*?[")
+_PACKAGE = "package://"
 
 
 class SourceFile(NamedTuple):
@@ -107,7 +109,21 @@ def _path(uri: str) -> str:
 
 
 def _full(pattern: str) -> str:
+    if pattern.startswith(_PACKAGE):
+        return _in_package(pattern)
     return pattern if "://" in pattern else str(Path(pattern).expanduser())
+
+
+def _in_package(pattern: str) -> str:
+    """Finds the folder of an installed package, which is not imported for that."""
+    name, _, path = pattern.removeprefix(_PACKAGE).partition("/")
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError(
+            f"Expected {name} to be an installed package. Received: {pattern}. "
+            "Install it, or name the files by their own path."
+        )
+    return posixpath.join(spec.submodule_search_locations[0], path)
 
 
 def _fixed_part(pattern: str) -> str:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from components.ingest import digest
@@ -73,3 +75,15 @@ def test_a_file_that_is_gone_is_told(folder):
     (folder / "a" / "1.csv").unlink()
     with pytest.raises(DataError, match=r"Expected to read .*1.csv, but: .*Restore the file"):
         file.open_stream()
+
+
+def test_a_file_of_an_installed_package_is_found_without_importing_it():
+    (found,) = files.list_files(["package://json/__init__.py"])
+    assert found.name == "__init__.py"
+    assert found.uri == json.__file__
+
+
+@pytest.mark.parametrize("package", ["no_such_package", "os", "a-b"])
+def test_a_package_that_is_not_there_is_named(package):
+    with pytest.raises(DataError, match=f"Expected {package} to be an installed package. Received"):
+        files.list_files([f"package://{package}/data.csv"])
