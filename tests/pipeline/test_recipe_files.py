@@ -44,7 +44,8 @@ def _fault(name, *set_values):
         (
             "model.stage_channels=[8]",
             "Unknown key model.stage_channels. Received: model.stage_channels = [8]. "
-            'It belongs to model.architecture = "cnn" only. Remove it, or choose that.',
+            'It belongs to model.architecture = "cnn" or "spectrogram_cnn" only. '
+            "Remove it, or choose that.",
         ),
         (
             "model.architecture=resent",
