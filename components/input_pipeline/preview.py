@@ -16,7 +16,12 @@ from components.input_pipeline.config import InputConfig
 from models import inputs
 
 # The tables of `[input]` by the kind of input that they change.
-TABLES = {"image": "augment", "audio": "augment_audio", "series": "augment_series"}
+TABLES = {
+    "image": "augment",
+    "text": "augment_text",
+    "audio": "augment_audio",
+    "series": "augment_series",
+}
 _TILE_PX = 96
 _GAP_PX = 4
 _TITLE_PX = 16
@@ -59,7 +64,7 @@ def draw_sheet(
             series float32 (B, N, C), of which the first channel is drawn.
         answers: Labels (B,), or targets.
         config: The recipe's `[input]`.
-        spec: What the model reads; its kind is one of `TABLES`.
+        spec: What the model reads; an image, a recording or a series.
         seed: The recipe's seed.
 
     Returns:

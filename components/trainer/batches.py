@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from components.input_pipeline import chain, decoding
+from components.input_pipeline.config import InputConfig
 from components.trainer import request as train_request
 from components.trainer import run_length, targets
 from models.blocks import heads
@@ -57,10 +58,23 @@ def train_dataset(request: train_request.TrainRequest, start_step: int = 0) -> t
         request: What to train.
         start_step: Global step of the first batch, >= 0.
     """
-    return chain.train_dataset(
+    return list(train_stages(request, request.input, start_step).values())[-1]
+
+
+def train_stages(
+    request: train_request.TrainRequest, input_config: InputConfig, start_step: int = 0
+) -> dict[str, tf.data.Dataset]:
+    """Returns the training chain cut off after each of its stages; see `chain.train_stages`.
+
+    Args:
+        request: What to train.
+        input_config: Used in place of the request's own.
+        start_step: Global step of the first batch, >= 0.
+    """
+    return chain.train_stages(
         request.train_files,
         decode=decoder(request),
-        input_config=request.input,
+        input_config=input_config,
         global_batch_size=request.training.global_batch_size,
         num_classes=num_classes(request) or None,
         seed=request.seed,

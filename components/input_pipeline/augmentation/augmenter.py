@@ -31,24 +31,24 @@ def make_augmenter(config: InputConfig, spec: inputs.InputSpec) -> Augmenter | N
         return None
 
     def augment(model_inputs: Any, answers: tf.Tensor, seed_2: tf.Tensor) -> tuple[Any, tf.Tensor]:
-        match spec:
-            case inputs.SeriesInput():
-                return series.augment_series(
-                    model_inputs, answers, config.augment_series, seed_2=seed_2
-                )
-            case inputs.TokensInput():
-                changed = tokens.augment_tokens(
-                    model_inputs,
-                    config.augment_text,
-                    vocabulary_size=spec.vocabulary_size,
-                    seed_2=seed_2,
-                )
-            case inputs.ImageInput():
-                changed = images.augment_images(model_inputs, config.augment, seed_2=seed_2)
-            case _:
-                changed = recordings.augment_recordings(
-                    model_inputs, config.augment_audio, seed_2=seed_2
-                )
+        # AutoGraph, which reads this, does not know `match`.
+        if isinstance(spec, inputs.SeriesInput):
+            return series.augment_series(
+                model_inputs, answers, config.augment_series, seed_2=seed_2
+            )
+        if isinstance(spec, inputs.TokensInput):
+            changed = tokens.augment_tokens(
+                model_inputs,
+                config.augment_text,
+                vocabulary_size=spec.vocabulary_size,
+                seed_2=seed_2,
+            )
+        elif isinstance(spec, inputs.ImageInput):
+            changed = images.augment_images(model_inputs, config.augment, seed_2=seed_2)
+        else:
+            changed = recordings.augment_recordings(
+                model_inputs, config.augment_audio, seed_2=seed_2
+            )
         return changed, answers
 
     return augment

@@ -1,8 +1,8 @@
-"""Three chains over the same 1,024 JPEG files: Kerasline's, a hand-tuned one, Keras layers in map.
+"""Chains over the same 1,024 JPEG files: Kerasline's, a hand-tuned one, Keras layers in map.
 
 All decode to 128 x 128 px once, keep that in memory, then flip, crop and change brightness and
-contrast in batches of 64. Prints one JSON line: rows per second of each, in alternating rounds.
-Arguments: working folder, number of rounds.
+contrast in batches of 64; two others apply RandAugment. Prints one JSON line: rows per second of
+each, in alternating rounds. Arguments: working folder, number of rounds.
 """
 
 import io
@@ -11,7 +11,8 @@ import pathlib
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import keras
 import numpy as np
@@ -20,10 +21,11 @@ import tensorflow as tf
 
 from components.ingest import example, tfrecord
 from components.input_pipeline import chain, decoding
-from components.input_pipeline.config import AugmentConfig, InputConfig
+from components.input_pipeline.config import AugmentConfig, InputConfig, RandAugmentConfig
 from tests.components import data_factories
 
 NUM_ROWS, BATCH, SIZE_PX, NUM_STEPS = 1024, 64, 128, 64
+MAX_SECS = 10.0
 AUGMENT = AugmentConfig(horizontal_flip=True, min_crop_area=0.5, brightness=0.2, contrast=0.2)
 
 
@@ -42,13 +44,13 @@ def write_shard(path: pathlib.Path) -> None:
     writer.close()
 
 
-def kerasline(path: str) -> tf.data.Dataset:
+def kerasline(path: str, augment: AugmentConfig = AUGMENT) -> tf.data.Dataset:
     """The chain of this project."""
     image = {"height_px": SIZE_PX, "width_px": SIZE_PX, "channels": 3, "resize": True}
     return chain.train_dataset(
         [path],
         decode=decoding.Decoder(data_factories.data_config(image=image)),
-        input_config=InputConfig(augment=AUGMENT),
+        input_config=InputConfig(augment=augment),
         global_batch_size=BATCH,
         seed=0,
     )
@@ -92,14 +94,29 @@ def hand_tuned(path: str) -> tf.data.Dataset:
 
 def keras_layers(path: str) -> tf.data.Dataset:
     """The same with Keras preprocessing layers inside `map`, on batches."""
-    layers = [
-        keras.layers.RandomFlip("horizontal"),
-        keras.layers.RandomZoom((-0.3, 0.0)),
-        keras.layers.RandomTranslation(0.15, 0.15),
-        keras.layers.RandomContrast(0.2),
-        keras.layers.RandomBrightness(0.2),
-    ]
+    return _with_layers(
+        path,
+        [
+            keras.layers.RandomFlip("horizontal"),
+            keras.layers.RandomZoom((-0.3, 0.0)),
+            keras.layers.RandomTranslation(0.15, 0.15),
+            keras.layers.RandomContrast(0.2),
+            keras.layers.RandomBrightness(0.2),
+        ],
+    )
 
+
+def rand_augment(path: str) -> tf.data.Dataset:
+    """RandAugment of this project, two operations of magnitude 9 for each image."""
+    return kerasline(path, AugmentConfig(rand_augment=RandAugmentConfig()))
+
+
+def keras_rand_augment(path: str) -> tf.data.Dataset:
+    """Keras' RandAugment layer, which draws two operations for a whole batch."""
+    return _with_layers(path, [keras.layers.RandAugment(num_ops=2, factor=0.3)])
+
+
+def _with_layers(path: str, layers: list[keras.Layer]) -> tf.data.Dataset:
     def change(images: tf.Tensor, labels: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         for layer in layers:
             images = layer(images, training=True)
@@ -110,21 +127,33 @@ def keras_layers(path: str) -> tf.data.Dataset:
 
 
 def rows_per_second(dataset: tf.data.Dataset) -> float:
-    """Measures the second pass, after everything is traced and cached."""
+    """Measures when everything is traced and cached: the shuffle reads all before its first row."""
     iterator = iter(dataset)
-    for _ in range(NUM_ROWS // BATCH + 1):
-        next(iterator)
+    _take(iterator, NUM_ROWS // BATCH + 1)
+    return _take(iterator, NUM_STEPS)
+
+
+def _take(iterator: Iterator[Any], num_steps: int) -> float:
+    """Takes batches for at most MAX_SECS and returns the rows per second."""
     start = time.perf_counter()
-    for _ in range(NUM_STEPS):
+    steps = 0
+    while steps < num_steps and time.perf_counter() - start < MAX_SECS:
         next(iterator)
-    return NUM_STEPS * BATCH / (time.perf_counter() - start)
+        steps += 1
+    return steps * BATCH / (time.perf_counter() - start)
 
 
 def main() -> None:
-    """Measures the three in turn and prints the medians."""
+    """Measures them in turn and prints the medians."""
     path = pathlib.Path(sys.argv[1]) / "jpeg_tfrecord"
     write_shard(path)
-    chains: tuple[Callable[[str], tf.data.Dataset], ...] = (kerasline, hand_tuned, keras_layers)
+    chains: tuple[Callable[[str], tf.data.Dataset], ...] = (
+        kerasline,
+        hand_tuned,
+        keras_layers,
+        rand_augment,
+        keras_rand_augment,
+    )
     rates: dict[str, list[float]] = {make.__name__: [] for make in chains}
     for _ in range(int(sys.argv[2])):
         for make in chains:
