@@ -23,6 +23,10 @@ Task = Literal[
     "tabular_regression",
     "forecasting",
 ]
+# A name and a number that is above 0.
+DATA_SERVICE = r"^.+:[1-9][0-9]*$"
+# Their preprocessing has tables of words, which a service's workers cannot be given.
+_INPUTS_WITHOUT_SERVICE = ("text", "table")
 # A TPU compiles every step by itself.
 _STRATEGIES_WITHOUT_JIT = ("mirrored", "multi_worker_mirrored", "tpu")
 # The tables of `[data]` that hold the input and the answer.
@@ -135,6 +139,9 @@ class RunConfig(StrictConfig):
     beam_options: tuple[str, ...] = ()
     # The container image of Kubernetes, Kubeflow and Vertex AI.
     image: str = "kerasline:latest"
+    # Who makes the training batches in place of the trainer: the HOST:PORT of a tf.data service's
+    # dispatcher, or local:N for N processes on this machine.
+    data_service: Annotated[str, pydantic.Field(pattern=DATA_SERVICE)] | None = None
     # Of a training job on several machines: how many, and the volume claim that all of them share.
     num_workers: Annotated[int, pydantic.Field(ge=1)] = 2
     volume_claim: str = "kerasline-runs"
@@ -151,4 +158,16 @@ def check_run(recipe: Recipe, run: RunConfig) -> None:
             "training.jit_compile = true needs one device, since TensorFlow cannot compile the sum "
             f"over replicas. Received: jit_compile = true, strategy = {run.strategy!r}. "
             'Set training.jit_compile to "auto" or false, or use the strategy one_device.'
+        )
+    if run.data_service is not None and recipe.data.input_name in _INPUTS_WITHOUT_SERVICE:
+        raise ValueError(
+            "A data service makes batches of images, recordings and series. Received: "
+            f"data_service = {run.data_service!r}, the input data.{recipe.data.input_name}. "
+            "Leave the service out."
+        )
+    if run.data_service is not None and run.strategy == "multi_worker_mirrored":
+        raise ValueError(
+            "A data service serves one trainer, since each would take a part of the steps. "
+            f"Received: data_service = {run.data_service!r}, strategy = {run.strategy!r}. "
+            "Leave one of them out."
         )

@@ -185,6 +185,7 @@ class _Nodes:
                 custom_config={
                     "recipe": {key: recipe[key] for key in _TRAINER_KEYS if key in recipe},
                     "strategy": self._run.strategy,
+                    "data_service": self._run.data_service,
                     "fingerprint": self._fingerprint("trainer"),
                 },
             ),

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from components.input_pipeline import decoding, examples, order, shard_index
+from components.input_pipeline import service as services
 from components.input_pipeline.augmentation import augmenter, mixing
 from components.input_pipeline.config import AugmentConfig, CacheKind, InputConfig
 from models import inputs
@@ -36,6 +37,7 @@ def train_dataset(
     num_classes: int | None = None,
     start_step: int = 0,
     num_steps: int | None = None,
+    service: str | None = None,
 ) -> tf.data.Dataset:
     """Returns full batches of (inputs, labels) in a seeded order, augmented.
 
@@ -50,6 +52,8 @@ def train_dataset(
         num_classes: K; needed where examples are mixed.
         start_step: Global step of the first batch, >= 0.
         num_steps: Number of batches; None for a dataset without end.
+        service: Who makes the batches in place of this process; see `service.distribute`. What is
+            "auto" is then not cached.
 
     Returns:
         A dataset of the model's inputs, one tensor or several by name, and of int64 labels (B,),
@@ -67,6 +71,7 @@ def train_dataset(
         num_classes=num_classes,
         start_step=start_step,
         num_steps=num_steps,
+        service=service,
     )
     return list(stages.values())[-1]
 
@@ -81,11 +86,12 @@ def train_stages(
     num_classes: int | None = None,
     start_step: int = 0,
     num_steps: int | None = None,
+    service: str | None = None,
 ) -> dict[str, tf.data.Dataset]:
     """Returns the training chain cut off after each of its stages, in their order.
 
     The stages are "order", "read" (which parses and decodes, or gathers what is cached), "augment",
-    "batch", "mix" and "prefetch"; those without anything to do are left out.
+    "batch", "mix", "serve" and "prefetch"; those without anything to do are left out.
 
     Args:
         shards: See `train_dataset`, as for all others.
@@ -94,7 +100,10 @@ def train_stages(
         ValueError: If a shard is damaged, the batch is larger than the data, or examples are mixed
             and have no classes.
     """
-    source = examples.open_examples(shards, decode, cache=input_config.cache)
+    cache = input_config.cache
+    if service is not None:
+        cache = _cache_of_service(cache)
+    source = examples.open_examples(shards, decode, cache=cache)
     check_batch_size(global_batch_size, num_rows=source.num_rows)
     augment = augmenter.make_augmenter(input_config, decode.inputs)
     part_size = global_batch_size
@@ -122,10 +131,21 @@ def train_stages(
         mix = _mix_batch(input_config.augment, num_classes=num_classes, seed=folded_seed)
         batches = stages["mix"] = _map(batches, mix)
     batches = batches.map(lambda number, batch: batch)
+    if service is not None:
+        batches = stages["serve"] = services.distribute(batches, service)
     stages["prefetch"] = batches.prefetch(_PREFETCH_BATCHES)
     return {
         name: dataset.with_options(examples.fixed_options()) for name, dataset in stages.items()
     }
+
+
+def _cache_of_service(cache: CacheKind) -> CacheKind:
+    if cache in ("memory", "disk"):
+        raise ValueError(
+            "Workers of a data service read the shards themselves, so nothing is cached here. "
+            f'Received: input.cache = "{cache}". Set it to "auto" or "none".'
+        )
+    return "none"
 
 
 def _steps(start_step: int, num_steps: int | None) -> tf.data.Dataset:

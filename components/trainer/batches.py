@@ -79,6 +79,7 @@ def train_stages(
         num_classes=num_classes(request) or None,
         seed=request.seed,
         start_step=start_step,
+        service=request.data_service,
     )
 
 

@@ -30,6 +30,8 @@ class TrainRequest:
         fitted: What was learned of the train split for the input; None if it needs nothing.
         cache_dir: Keeps what was measured about this machine; None measures anew.
         max_batches: Ends each epoch and each validation after so many batches, for a trial.
+        data_service: Who makes the training batches in place of this process; see
+            `components.input_pipeline.service.distribute`.
     """
 
     data: DataConfig
@@ -44,6 +46,7 @@ class TrainRequest:
     fitted: AnyFitted | None = None
     cache_dir: pathlib.Path | None = None
     max_batches: int | None = None
+    data_service: str | None = None
 
     def run_config(self) -> dict[str, Any]:
         """Returns the settings that a continued run must have unchanged; replicas are not one."""

@@ -78,6 +78,7 @@ def make_request(fn_args: fn_args_utils.FnArgs) -> train_request.TrainRequest:
         training=TrainingConfig.from_dict(recipe["training"]),
         seed=recipe["seed"],
         strategy=fn_args.custom_config["strategy"],
+        data_service=fn_args.custom_config.get("data_service"),
         train_files=_matching(fn_args.train_files),
         validation_files=_matching(fn_args.eval_files),
         directory=_working_dir(fn_args),

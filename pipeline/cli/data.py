@@ -1,6 +1,9 @@
 """`kerasline data`: looks at the data of a recipe."""
 
 import pathlib
+import types
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -71,3 +74,55 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     except OSError as error:
         raise group.BadInputError(f"{target} cannot be written: {error.strerror}.") from None
     click.echo(f"{num_examples} training examples -> {target}")
+
+
+@command.group("service")
+def service() -> None:
+    """Make training batches on other processes or machines (tf.data service).
+
+    Start one dispatcher, then workers wherever the shards can be read under the same paths, then
+    train with --data-service.
+
+    \b
+    Example:
+      kerasline data service dispatcher --port 5050
+      kerasline data service worker --dispatcher localhost:5050
+      kerasline train fashion_mnist --data-service localhost:5050
+    """
+
+
+@service.command("dispatcher")
+@click.option("--port", default=5050, show_default=True, help="Where it listens; 0 is any.")
+def dispatcher(port: int) -> None:
+    """Run the process that gives steps to workers, until it is stopped."""
+    # Imported here, because the help must not wait for TensorFlow.
+    from components.input_pipeline import service as services
+
+    _serve(services, lambda: services.run_dispatcher(port))
+
+
+@service.command("worker")
+@click.option("--dispatcher", required=True, metavar="HOST:PORT", help="Its dispatcher.")
+@click.option("--port", default=0, show_default=True, help="Where it listens; 0 is any.")
+@click.option(
+    "--host", default="localhost", show_default=True, help="This machine, as trainers reach it."
+)
+def worker(dispatcher: str, port: int, host: str) -> None:
+    """Run a process that makes batches, until it is stopped."""
+    # Imported here, because the help must not wait for TensorFlow.
+    from components.input_pipeline import service as services
+
+    try:
+        services.check(dispatcher)
+    except ValueError as error:
+        raise group.BadInputError(str(error)) from None
+    _serve(services, lambda: services.run_worker(dispatcher, port=port, host=host))
+
+
+def _serve(services: types.ModuleType, start: Callable[[], Any]) -> None:
+    try:
+        server = start()
+    except services.ServiceError as error:
+        raise group.BadInputError(str(error)) from None
+    click.echo(f"listening on port {services.port_of(server)}")
+    server.join()

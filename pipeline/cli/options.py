@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+import pydantic
 
 from pipeline import config, config_errors, config_keys, recipe_files
 from pipeline.cli import group
@@ -54,6 +55,15 @@ def strategy(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def data_service(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option --data-service."""
+    return click.option(
+        "--data-service",
+        metavar="HOST:PORT|local:N",
+        help="Let a tf.data service make the training batches: its dispatcher, or N processes.",
+    )(command)
+
+
 def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
     """Loads a recipe for a command.
 
@@ -66,7 +76,7 @@ def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
         raise group.BadInputError(str(error)) from None
 
 
-def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int) -> RunConfig:
+def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int | None) -> RunConfig:
     """Makes a command's RunConfig, and checks that the recipe can run there.
 
     Args:
@@ -77,9 +87,14 @@ def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int) -> Ru
     Raises:
         BadInputError: If recipe and RunConfig contradict each other.
     """
-    run_config = RunConfig.from_dict(values)
     try:
+        run_config = RunConfig.from_dict(values)
         config.check_run(recipe, run_config)
+    except pydantic.ValidationError:
+        raise group.BadInputError(
+            "--data-service must be the HOST:PORT of a dispatcher, or local:N. "
+            f"Received: --data-service={values.get('data_service')}."
+        ) from None
     except ValueError as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
     return run_config

@@ -23,6 +23,7 @@ _EXIT = {
 @options.recipe
 @options.root
 @options.strategy
+@options.data_service
 @click.option("--force", is_flag=True, help="Run every step, even where nothing changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, last.")
 def command(
@@ -30,6 +31,7 @@ def command(
     set_values: tuple[str, ...],
     root: str,
     strategy: str,
+    data_service: str | None,
     force: bool,
     as_json: bool,
 ) -> int:
@@ -48,7 +50,9 @@ def command(
     130 interrupted, 1 anything else.
     """
     recipe = options.load_recipe(recipe_name, set_values)
-    run_config = options.load_run_config(recipe_name, recipe, root=root, strategy=strategy)
+    run_config = options.load_run_config(
+        recipe_name, recipe, root=root, strategy=strategy, data_service=data_service
+    )
     try:
         summary = local_run.run(recipe, run_config, force=force)
     except errors.DataError as error:

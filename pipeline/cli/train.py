@@ -16,6 +16,7 @@ from pipeline.config import Recipe
 @options.recipe
 @options.root
 @options.strategy
+@options.data_service
 @click.option(
     "--out",
     "out",
@@ -31,6 +32,7 @@ def command(
     set_values: tuple[str, ...],
     root: str,
     strategy: str,
+    data_service: str | None,
     out: pathlib.Path | None,
     fresh: bool,
     fast_dev_run: bool,
@@ -46,24 +48,32 @@ def command(
       kerasline train fashion_mnist --fast-dev-run
     """
     recipe = options.load_recipe(recipe_name, set_values)
-    options.load_run_config(recipe_name, recipe, root=root, strategy=strategy)
+    options.load_run_config(
+        recipe_name, recipe, root=root, strategy=strategy, data_service=data_service
+    )
     try:
         if fast_dev_run:
             with tempfile.TemporaryDirectory() as scratch:
-                _train(_one_batch(recipe), strategy, pathlib.Path(scratch), max_batches=1)
+                scratch_dir = pathlib.Path(scratch)
+                _train(_one_batch(recipe), strategy, data_service, scratch_dir, max_batches=1)
             click.echo("Every part ran on one batch; nothing was kept.")
             return
         directory = out or pathlib.Path(root) / recipe.name / "train"
         if fresh and directory.exists():
             shutil.rmtree(directory)
-        if _train(recipe, strategy, directory):
+        if _train(recipe, strategy, data_service, directory):
             click.echo(f"The model is {directory / training.KERAS_MODEL_FILE}.")
     except (errors.DataError, ValueError) as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
 
 
 def _train(
-    recipe: Recipe, strategy: str, directory: pathlib.Path, *, max_batches: int | None = None
+    recipe: Recipe,
+    strategy: str,
+    data_service: str | None,
+    directory: pathlib.Path,
+    *,
+    max_batches: int | None = None,
 ) -> bool:
     """Trains, and returns whether this process is the one of its cluster that keeps the model."""
     request = training.make_request(recipe, strategy=strategy, directory=directory)
@@ -72,7 +82,7 @@ def _train(
 
     from components.trainer import health, memory
 
-    request = dataclasses.replace(request, max_batches=max_batches)
+    request = dataclasses.replace(request, max_batches=max_batches, data_service=data_service)
     try:
         with training.printed_events(click.echo):
             result = memory.train_or_explain(request)

@@ -146,3 +146,15 @@ def test_xla_with_a_strategy_of_several_replicas_is_refused(strategy):
 def test_xla_on_one_device_is_allowed(strategy):
     recipe = recipe_files.load("digits", ("training.jit_compile=true",))
     check_run(recipe, RunConfig(strategy=strategy))
+
+
+def test_data_service_on_several_machines_is_refused():
+    run = RunConfig(strategy="multi_worker_mirrored", data_service="host:5050")
+    with pytest.raises(ValueError, match="data_service = 'host:5050', strategy = 'multi_worker"):
+        check_run(recipe_files.load("digits"), run)
+
+
+@pytest.mark.parametrize("address", ["host", "local:0", ":80"])
+def test_data_service_without_host_and_port_is_refused(address):
+    with pytest.raises(pydantic.ValidationError, match="data_service"):
+        RunConfig(data_service=address)

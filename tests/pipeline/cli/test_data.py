@@ -28,3 +28,9 @@ def test_file_that_cannot_be_written_is_bad_input(run):
 def test_source_that_cannot_be_used_is_bad_input(run):
     result = run("--set", "data.splits.test_share=0.0001")
     assert result.exit_code == 2 and "Expected examples" in result.output
+
+
+def test_service_without_an_address_of_its_dispatcher_is_bad_input():
+    arguments = ["service", "worker", "--dispatcher", "nowhere"]
+    result = click.testing.CliRunner().invoke(data.command, arguments)
+    assert result.exit_code == 2 and "HOST:PORT of its dispatcher" in result.output
