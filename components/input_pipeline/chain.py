@@ -23,6 +23,9 @@ _PREFETCH_BATCHES = 4
 # Of float32 pixels. Half and twice as much took 10 % longer for images of 128 x 128 px, whose
 # overhead grows with the number of parts and whose pixels no longer stay in a cache.
 _PART_BYTES = 2 << 20
+# A policy applies each of its operations to the images that drew it, a few of a part; in larger
+# parts there are more of them for the same overhead.
+_POLICY_PARTS = 4
 _SEED_LIMIT = 1 << 62
 _MIX_STREAM = 0x6D6978
 
@@ -108,7 +111,10 @@ def train_stages(
     augment = augmenter.make_augmenter(input_config, decode.inputs)
     part_size = global_batch_size
     if augment is not None and isinstance(decode.inputs, inputs.ImageInput):
-        part_size = _part_size(global_batch_size, decode.inputs)
+        part_bytes = _PART_BYTES
+        if input_config.augment.has_policy:
+            part_bytes *= _POLICY_PARTS
+        part_size = _part_size(global_batch_size, decode.inputs, part_bytes=part_bytes)
     num_parts = global_batch_size // part_size
     folded_seed = seed % _SEED_LIMIT
     stages = {}
@@ -181,13 +187,13 @@ def _map(numbered: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dat
     )
 
 
-def _part_size(global_batch_size: int, spec: inputs.ImageInput) -> int:
+def _part_size(global_batch_size: int, spec: inputs.ImageInput, *, part_bytes: int) -> int:
     """Returns how many images are augmented at once: so many that their pixels stay in a cache.
 
     It divides the batch, and depends on nothing of the machine, since the draws depend on it.
     """
     image_bytes = 4 * spec.height_px * spec.width_px * spec.channels
-    limit = max(1, _PART_BYTES // image_bytes)
+    limit = max(1, part_bytes // image_bytes)
     return next(
         size
         for size in range(min(limit, global_batch_size), 0, -1)

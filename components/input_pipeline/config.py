@@ -61,6 +61,11 @@ class AugmentConfig(StrictConfig):
         )
 
     @property
+    def has_policy(self) -> bool:
+        """Whether RandAugment or a policy of AutoAugment is on."""
+        return self.rand_augment is not None or self.auto_augment is not None
+
+    @property
     def is_mixed(self) -> bool:
         """Whether labels become shares of the classes, (B, K), since examples are mixed."""
         return self.mixup_alpha > 0.0 or self.cutmix_alpha > 0.0

@@ -90,9 +90,9 @@ def run_dispatcher(port: int) -> Server:
     config = tf.data.experimental.service.DispatcherConfig(port=port)
     try:
         return tf.data.experimental.service.DispatchServer(config)
-    except tf.errors.OpError as error:
+    except (RuntimeError, tf.errors.OpError) as error:
         raise ServiceError(
-            f"A dispatcher cannot listen there. Received: port={port} ({error.message}). "
+            f"A dispatcher cannot listen there. Received: port={port} ({error}). "
             "Choose another port."
         ) from error
 
@@ -113,10 +113,10 @@ def run_worker(dispatcher: str, *, port: int, host: str) -> Server:
     )
     try:
         return tf.data.experimental.service.WorkerServer(config)
-    except tf.errors.OpError as error:
+    except (RuntimeError, tf.errors.OpError) as error:
         raise ServiceError(
             f"A worker cannot start. Received: dispatcher={dispatcher}, port={port} "
-            f"({error.message}). Start the dispatcher first, or choose another port."
+            f"({error}). Start the dispatcher first, or choose another port."
         ) from error
 
 

@@ -64,7 +64,7 @@ def augment_annotated(
     if config.moves_pixels:
         maps.append(geometry.draw_transforms(tf.shape(images_BHWC), config, seed_2=place_seed_2))
         images_BHWC = geometry.apply(images_BHWC, maps[0], config)
-    if config.rand_augment or config.auto_augment:
+    if config.has_policy:
         images_BHWC = _to_uint8(images_BHWC)
         plan = policies.draw_plan(tf.shape(images_BHWC)[0], config, seed_2=policy_seed_2)
         images_BHWC = policies.apply(images_BHWC, plan)

@@ -32,8 +32,8 @@ def auto_contrast(images_BHWC: tf.Tensor, level_B: tf.Tensor) -> tf.Tensor:
     low = tf.reduce_min(pixels, axis=(1, 2), keepdims=True)
     high = tf.reduce_max(pixels, axis=(1, 2), keepdims=True)
     # A hair more than 255, since what should be a whole number must not be cut to the one below.
-    stretched = tf.math.divide_no_nan((pixels - low) * 255.0001, high - low)
-    return tf.where(high > low, tf.cast(stretched, tf.uint8), images_BHWC)
+    factor = tf.where(high > low, 255.0001 / (high - low), 1.0)
+    return tf.cast((pixels - tf.where(high > low, low, 0.0)) * factor, tf.uint8)
 
 
 def equalize(images_BHWC: tf.Tensor, level_B: tf.Tensor) -> tf.Tensor:
@@ -176,7 +176,8 @@ def _grey(images_BHWC: tf.Tensor) -> tf.Tensor:
     pixels = tf.cast(images_BHWC, tf.float32)
     if images_BHWC.shape[3] == 1:
         return pixels
-    return tf.floor(tf.reduce_sum(pixels * _GREY, axis=-1, keepdims=True) + 0.5)
+    # A matrix product is several times as fast as a sum over three channels.
+    return tf.floor(tf.tensordot(pixels, tf.constant(_GREY, shape=(3, 1)), 1) + 0.5)
 
 
 def _is_inner(size_px: tf.Tensor) -> tf.Tensor:

@@ -1,3 +1,5 @@
+import socket
+
 import numpy as np
 import pytest
 
@@ -72,7 +74,9 @@ def test_cache_of_the_trainer_is_refused(shards):
 
 
 def test_port_that_is_taken_is_named():
-    first = service.run_dispatcher(0)
-    port = service.port_of(first)
-    with pytest.raises(service.ServiceError, match=f"port={port} .* Choose another port"):
-        service.run_dispatcher(port)
+    with socket.socket(socket.AF_INET6) as taken:
+        taken.bind(("::", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(service.ServiceError, match=f"port={port} .* Choose another port"):
+            service.run_dispatcher(port)
