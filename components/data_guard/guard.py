@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from components import gates
-from components.data_guard import columns, duplicates, images, labels, leaks, near, texts
+from components.data_guard import (
+    columns,
+    duplicates,
+    images,
+    labels,
+    leaks,
+    near,
+    series,
+    texts,
+)
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
 from components.data_guard.findings import Finding
@@ -26,7 +35,7 @@ _CHECKS_OF_INPUT: dict[str, tuple[Check, ...]] = {
     "text": (texts.find_text_findings,),
     "audio": (),
     "table": (columns.find_column_findings,),
-    "series": (),
+    "series": (series.find_flat_windows,),
 }
 
 

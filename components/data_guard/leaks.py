@@ -14,7 +14,7 @@ from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding
 from components.ingest import fingerprint
 
 _RECORD = np.dtype([("key", "<u8"), ("row", "<i8"), ("count", "<i8"), ("split", "<i1")])
-_TIME_WORDS = frozenset({"date", "datetime", "day", "time", "timestamp", "year"})
+_TIME_WORDS = frozenset({"date", "datetime", "time", "timestamp"})
 
 
 def find_group_leaks(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:

@@ -105,8 +105,9 @@ def test_values_that_are_missing_in_one_split_are_a_shift(tables, tmp_path):
     assert "validation" in finding.sentence and finding.amount == pytest.approx(2 / 3, abs=0.05)
 
 
-def test_shifts_only_inform_where_splits_go_by_time(tables, tmp_path):
-    tables.split_by = "time"
+@pytest.mark.parametrize("split_by", ["time", "group"])
+def test_shifts_only_inform_where_splits_go_by_time_or_group(split_by, tables, tmp_path):
+    tables.split_by = split_by
     tables.columns["test"]["b"] += 2
     (finding,) = find_columns(tables, tmp_path, "feature_shift")
     assert finding.severity == "note"
