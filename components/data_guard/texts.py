@@ -4,6 +4,7 @@ Legend: R texts, W words.
 """
 
 import collections
+import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -45,7 +46,9 @@ def find_text_findings(dataset: Dataset, config: DataGuardConfig) -> list[Findin
 def _read(dataset: Dataset, split: str) -> Texts:
     words, labels = [], []
     for record in dataset.records(split, _SAMPLE_ROWS):
-        words.append(split_words(record[TEXT_FEATURE][0].decode("utf-8", "replace")))
+        found = split_words(record[TEXT_FEATURE][0].decode("utf-8", "replace"))
+        # Kept once for all texts that hold it.
+        words.append([sys.intern(word) for word in found])
         labels += record.get(LABEL_FEATURE, [])
     return Texts(words, np.array(labels, np.int64))
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pathlib
 
 import numpy as np
 import pytest
@@ -19,6 +20,15 @@ def test_every_step_of_a_table_ran(taxi_run):
 def test_the_tables_model_is_better_than_the_most_frequent_class(taxi_run):
     assert taxi_run.summary["status"] == "published"
     assert taxi_run.summary["metrics"]["accuracy"] > 0.775 + 0.08
+
+
+def test_what_the_guard_found_in_the_trips_is_in_the_summary_and_in_the_report(taxi_run):
+    (found,) = taxi_run.summary["data_findings"]
+    assert (found["name"], found["severity"]) == ("exact_duplicates", "note")
+    # Lines 11 and 22 of the file differ in columns that the recipe leaves out.
+    assert found["examples"] == [["data.csv:22", "data.csv:11"]]
+    page = pathlib.Path(taxi_run.summary["report_path"]).read_text(encoding="utf-8")
+    assert found["sentence"] in page and "data.csv:22 = data.csv:11" in page
 
 
 def test_what_was_fitted_lies_beside_the_keras_model(taxi_run):
