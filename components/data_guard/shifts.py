@@ -7,6 +7,8 @@ from components.data_guard.findings import NEVER
 
 # Of all tests of one kind together, how often chance alone is taken for a shift.
 _LEVEL = 0.01
+# https://en.wikipedia.org/wiki/Chi-squared_test asks for it too.
+_MIN_EXPECTED = 5
 
 
 def limit(dataset: Dataset, configured: float) -> float:
@@ -45,13 +47,24 @@ def share_distance(
 
 
 def name_distance(first: np.ndarray, second: np.ndarray, *, num_tests: int) -> tuple[float, bool]:
-    """Compares two samples of names, or of their hashes, as `share_distance` does their counts."""
+    """Compares two samples of names, or of their hashes, as `share_distance` does their counts.
+
+    Names of which a sample can expect fewer than five count as one, as is usual in such tests.
+    """
     values = np.unique(np.concatenate([first, second]))
-    counts = [
-        np.bincount(np.searchsorted(values, sample), minlength=len(values))
-        for sample in (first, second)
-    ]
-    return share_distance(*counts, num_tests=num_tests)
+    if not len(values):
+        return 0.0, True
+    counts = np.stack(
+        [
+            np.bincount(np.searchsorted(values, sample), minlength=len(values))
+            for sample in (first, second)
+        ]
+    )
+    expected = counts.sum(0) * min(len(first), len(second)) / (len(first) + len(second))
+    is_rare = expected < _MIN_EXPECTED
+    rare = counts[:, is_rare].sum(1, keepdims=True)
+    common = np.concatenate([counts[:, ~is_rare], rare], axis=1)
+    return share_distance(common[0], common[1], num_tests=num_tests)
 
 
 def number_distance(first: np.ndarray, second: np.ndarray, *, num_tests: int) -> tuple[float, bool]:
