@@ -8,6 +8,7 @@ from tfx import types
 from tfx.dsl.components.base import base_executor
 from tfx.types import artifact_utils
 
+from components import progress
 from components.data_guard import config, guard
 
 
@@ -29,6 +30,7 @@ class Executor(base_executor.BaseExecutor):
         examples = artifact_utils.get_single_instance(input_dict["examples"])
         findings = guard.find_all(pathlib.Path(examples.uri), guard_config)
         guard.check(findings, guard_config)
+        progress.report("message", step=guard.STEP, text=guard.summary(findings))
         artifact_utils.get_single_instance(output_dict["findings"]).write(
             {
                 "findings": [

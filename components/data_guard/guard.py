@@ -84,6 +84,16 @@ def check(findings: Sequence[Finding], config: DataGuardConfig) -> None:
     )
 
 
+def summary(findings: Sequence[Finding]) -> str:
+    """Says in a few words what was found, for the line of a run's progress.
+
+    >>> summary([])
+    'nothing found'
+    """
+    names = list(dict.fromkeys(finding.name for finding in findings))
+    return f"found {', '.join(names)}" if names else "nothing found"
+
+
 def _sentence(finding: Finding) -> str:
     examples = "; ".join(" = ".join(group) for group in finding.examples)
     shown = f" For example {examples}." if examples else ""

@@ -73,3 +73,7 @@ def test_findings_can_be_written_as_json():
 def test_a_finding_below_its_limit_warns():
     below = FINDING.__class__(**{**FINDING.__dict__, "amount": 0.0005})
     assert below.severity == "warning" and not below.stops
+
+
+def test_the_summary_names_each_finding_once():
+    assert guard.summary([FINDING, FINDING]) == "found exact_leaks"
