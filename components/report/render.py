@@ -75,8 +75,18 @@ def _class_findings(
     class_names = recipe["data"]["label"]["class_names"]
     return {
         "classes": _class_rows(found, class_names, class_counts["train"]),
+        "simple": _most_frequent(found, class_names, class_counts["train"]),
         "confusion_svg": figures.confusion_matrix(found.confusion_KK, class_names),
     }
+
+
+def _most_frequent(
+    found: outcome.EvaluationOutcome, class_names: Sequence[str], num_train: Sequence[int]
+) -> dict[str, Any]:
+    """The simplest classifier: the class that the training split has most of, whatever is asked."""
+    label = max(range(len(num_train)), key=num_train.__getitem__)
+    share = found.class_num_examples[label] / found.num_examples
+    return {"name": class_names[label], "accuracy": share}
 
 
 def _class_rows(

@@ -63,6 +63,16 @@ def page():
     return _render()
 
 
+def test_the_most_frequent_class_of_the_training_split_is_what_a_model_must_beat():
+    found = dataclasses.replace(_FOUND, class_num_examples=(80, 20))
+    counts = {"train": [200, 300]}
+    text = render.render(
+        _RECIPE, found, class_counts=counts, data_findings=[], epochs=_EPOCHS, how_trained="."
+    )
+    assert "&ldquo;dog&rdquo;" in text
+    assert "has the accuracy\n0.2000." in text
+
+
 def test_the_metrics_stand_beside_the_baseline(page):
     row = page[page.index("<td>accuracy</td>") :]
     assert row.index("0.8125") < row.index("0.7500") < row.index("<td>loss</td>")

@@ -8,7 +8,7 @@ from tfx.types import standard_artifacts
 
 from components.ingest import config
 from components.schema import component, curated, executor
-from tests.components import tfx_factories
+from tests.components import input_factories, tfx_factories
 
 
 def test_labels_run_from_0_to_the_last_class():
@@ -44,6 +44,7 @@ def test_every_step_of_a_series_is_required_and_a_number():
                 "history_steps": 6,
                 "horizon_steps": 3,
             },
+            "splits": {"by": "time", "key": "t"},
         }
     )
     sizes = {
@@ -53,3 +54,18 @@ def test_every_step_of_a_series_is_required_and_a_number():
     assert sizes == {"history": (12, 12), "target": (3, 3)}
     domains = [feature.float_domain for feature in curated.curated_schema(data).feature]
     assert all(domain.disallow_nan and domain.disallow_inf for domain in domains)
+
+
+def test_columns_of_a_table_may_be_missing_and_hold_one_value():
+    schema = curated.curated_schema(input_factories.TABLE)
+    kinds = {feature.name: feature.type for feature in schema.feature}
+    assert kinds["miles (km)"] == schema_pb2.FLOAT
+    assert kinds["day"] == schema_pb2.BYTES
+    for feature in schema.feature[:3]:
+        assert (feature.value_count.min, feature.value_count.max) == (0, 1)
+        assert feature.presence.min_fraction == 0.0
+
+
+def test_a_texts_contents_are_left_alone_by_the_statistics():
+    schema = curated.curated_schema(input_factories.TEXT)
+    assert schema.feature[0].WhichOneof("domain_info") == "image_domain"
