@@ -36,7 +36,7 @@ def test_the_component_writes_the_schema_that_the_recipe_describes(tmp_path):
 def test_every_step_of_a_series_is_required_and_a_number():
     data = config.DataConfig.from_dict(
         {
-            "source": {"kind": "sklearn", "name": "digits"},
+            "source": {"kind": "csv", "path": "/d.csv"},
             "series": {
                 "time": "t",
                 "value": "y",
