@@ -19,11 +19,11 @@ SPLITS = ("train", "validation", "test")
 
 _CHUNK_ROWS = 8192
 _THINGS = {
-    "image": "images",
-    "text": "texts",
-    "audio": "recordings",
-    "table": "rows",
-    "series": "windows",
+    "image": "image",
+    "text": "text",
+    "audio": "recording",
+    "table": "row",
+    "series": "window",
 }
 
 
@@ -81,8 +81,8 @@ class Dataset:
         return sum(shard.num_rows for shard in self.shards)
 
     @property
-    def things(self) -> str:
-        """What a row is, in the plural."""
+    def thing(self) -> str:
+        """What a row is, in one word."""
         return _THINGS[self.layout.input_name]
 
     def count(self, split: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from components.data_guard import partition
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
-from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding
+from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding, are, counted
 
 _RECORD = np.dtype([("key", "<u8"), ("row", "<i8"), ("label", "<i4")])
 _DEVIATIONS = 3.0
@@ -68,7 +68,8 @@ def find_exact_duplicates(
             name="exact_duplicates",
             amount=len(within_P2) / dataset.num_train(),
             limit=NEVER,
-            sentence=f"{len(within_P2)} training {dataset.things} are copies of another one.",
+            sentence=f"{counted(len(within_P2), dataset.thing)} of training {are(len(within_P2))} "
+            "equal to an earlier one.",
             examples=examples(dataset, within_P2),
             cure="Remove the copies, unless their number is meant to weigh.",
         )
@@ -86,8 +87,8 @@ def find_exact_leaks(dataset: Dataset, config: DataGuardConfig, copies: Copies) 
             name="exact_leaks",
             amount=leak_share(dataset, across_P2, within_P2),
             limit=config.max_exact_leak_share,
-            sentence=f"{len(across_P2)} {dataset.things} of validation and test are in an earlier "
-            "split too.",
+            sentence=f"{counted(len(across_P2), dataset.thing)} of validation and test "
+            f"{are(len(across_P2))} in an earlier split too.",
             examples=examples(dataset, across_P2),
             cure="Remove them from one split: accuracy on them counts what was learned by heart.",
         )
@@ -138,7 +139,8 @@ def find_conflicts(
             name="conflicting_labels",
             amount=num_rows / dataset.num_rows,
             limit=NEVER if repeats else config.max_conflict_share,
-            sentence=f"{num_rows} {dataset.things} have a copy, or nearly one, with another label.",
+            sentence=f"{counted(num_rows, dataset.thing)} {are(num_rows)} there with another label "
+            "too, exactly or nearly.",
             examples=tuple(
                 tuple(_labelled(dataset, row) for row in pair) for pair in pairs_P2[:MAX_EXAMPLES]
             ),

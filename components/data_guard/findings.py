@@ -47,3 +47,17 @@ class Finding:
     def to_dict(self) -> dict[str, Any]:
         """Returns the finding as data that JSON can hold."""
         return {**dataclasses.asdict(self), "severity": self.severity}
+
+
+def counted(number: int, thing: str) -> str:
+    """Returns the beginning of a sentence about a number of things.
+
+    >>> counted(1, "row"), counted(22, "row")
+    ('1 row', '22 rows')
+    """
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
+def are(number: int) -> str:
+    """Returns the verb that goes with a number."""
+    return "is" if number == 1 else "are"

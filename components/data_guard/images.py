@@ -8,7 +8,7 @@ import numpy as np
 from components.data_guard import rules, shifts
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import SPLITS, Dataset
-from components.data_guard.findings import MAX_EXAMPLES, Finding
+from components.data_guard.findings import MAX_EXAMPLES, Finding, are, counted
 from components.data_guard.near_images import flat_greys
 
 _NUM_BINS = 32
@@ -31,7 +31,7 @@ def find_blank_images(dataset: Dataset, config: DataGuardConfig) -> list[Finding
             name="blank_inputs",
             amount=number / dataset.num_rows,
             limit=config.max_blank_share,
-            sentence=f"{number} images have a single colour.",
+            sentence=f"{counted(number, dataset.thing)} {are(number)} of a single colour.",
             examples=tuple(dataset.keys(row) for row in rows),
             cure="Remove them, or find out why they came out empty.",
         )

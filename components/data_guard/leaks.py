@@ -10,7 +10,7 @@ import numpy as np
 from components.data_guard import partition
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import SPLITS, Dataset
-from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding
+from components.data_guard.findings import MAX_EXAMPLES, NEVER, Finding, are, counted
 from components.ingest import fingerprint
 
 _RECORD = np.dtype([("key", "<u8"), ("row", "<i8"), ("count", "<i8"), ("split", "<i1")])
@@ -36,8 +36,8 @@ def find_group_leaks(dataset: Dataset, config: DataGuardConfig) -> list[Finding]
             name="group_leaks",
             amount=num_leaks / max(1, dataset.num_rows - dataset.num_train()),
             limit=config.max_group_leak_share,
-            sentence=f"{num_groups} groups are in more than one split, with {num_leaks} "
-            f"{dataset.things} of validation and test.",
+            sentence=f"{counted(num_groups, 'group')} {are(num_groups)} in several splits, with "
+            f"{counted(num_leaks, dataset.thing)} of validation and test.",
             examples=tuple(dataset.keys(*pair) for pair in np.concatenate(found)[:MAX_EXAMPLES]),
             cure="Keep each group in one split: leave all splits to data.splits by group.",
         )
@@ -66,19 +66,18 @@ def find_time_leaks(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:
             late = _count_beyond(dataset, earlier, spans[later][0], sign=1)
             early = _count_beyond(dataset, later, spans[earlier][1], sign=-1)
             number, row = min(late, early)
+            where = (
+                f"of {earlier} {are(number)} later than the first of {later}"
+                if late <= early
+                else f"of {later} {are(number)} earlier than the last of {earlier}"
+            )
             found.append(
                 Finding(
                     name="time_leaks",
                     amount=number / dataset.num_rows,
                     limit=config.max_time_leak_share,
                     sentence=f"{earlier.capitalize()} and {later} overlap in time: "
-                    + (
-                        f"{number} {dataset.things} of {earlier} are later than the first of "
-                        f"{later}."
-                        if late <= early
-                        else f"{number} {dataset.things} of {later} are earlier than the last of "
-                        f"{earlier}."
-                    ),
+                    f"{counted(number, dataset.thing)} {where}.",
                     examples=(dataset.keys(row),),
                     cure="In use a model cannot have learned from the future: split by time.",
                 )

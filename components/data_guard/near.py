@@ -11,7 +11,7 @@ from components.data_guard import near_images, near_rows, near_texts
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
 from components.data_guard.duplicates import Copies, examples, leak_share
-from components.data_guard.findings import NEVER, Finding
+from components.data_guard.findings import NEVER, Finding, are, counted
 
 _FINDERS: dict[str, Callable[[Dataset, np.ndarray], np.ndarray]] = {
     "image": near_images.find_near_images,
@@ -53,8 +53,8 @@ def find_near_leaks(
             name="near_leaks",
             amount=leak_share(dataset, across_P2, within_P2),
             limit=config.max_near_leak_share,
-            sentence=f"{len(leaks)} {dataset.things} of validation and test nearly equal one of an "
-            "earlier split.",
+            sentence=f"{counted(len(leaks), dataset.thing)} of validation and test "
+            f"{are(len(leaks))} nearly equal to one of an earlier split.",
             examples=examples(dataset, across_P2[first]),
             cure="Look at them; remove those that are the same from one of the splits.",
         )
@@ -75,7 +75,8 @@ def find_near_duplicates(
             name="near_duplicates",
             amount=num_rows / dataset.num_train(),
             limit=NEVER,
-            sentence=f"{num_rows} training {dataset.things} nearly equal another one.",
+            sentence=f"{counted(num_rows, dataset.thing)} of training {are(num_rows)} nearly equal "
+            "to another one.",
             examples=examples(dataset, within_P2),
             cure="Remove them, unless their number is meant to weigh.",
         )

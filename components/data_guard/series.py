@@ -4,7 +4,7 @@ import numpy as np
 
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
-from components.data_guard.findings import MAX_EXAMPLES, Finding
+from components.data_guard.findings import MAX_EXAMPLES, Finding, are, counted
 
 
 def find_flat_windows(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:
@@ -27,7 +27,7 @@ def find_flat_windows(dataset: Dataset, config: DataGuardConfig) -> list[Finding
             name="blank_inputs",
             amount=number / dataset.num_rows,
             limit=config.max_blank_share,
-            sentence=f"{number} windows have a past of one value or none.",
+            sentence=f"{counted(number, dataset.thing)} {are(number)} without change in the past.",
             examples=tuple(dataset.keys(row) for row in rows),
             cure="Find out whether the meter stood still; take these times out of the source.",
         )

@@ -13,7 +13,7 @@ import numpy as np
 from components.data_guard import rules, shifts
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import SPLITS, Dataset
-from components.data_guard.findings import MAX_EXAMPLES, Finding
+from components.data_guard.findings import MAX_EXAMPLES, Finding, are, counted
 from components.ingest.features.config import LABEL_FEATURE, TEXT_FEATURE
 from components.ingest.fingerprint_texts import split_words
 
@@ -67,7 +67,7 @@ def _find_blank(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:
             name="blank_inputs",
             amount=number / dataset.num_rows,
             limit=config.max_blank_share,
-            sentence=f"{number} texts have no words.",
+            sentence=f"{counted(number, dataset.thing)} {are(number)} without words.",
             examples=tuple(dataset.keys(row) for row in rows),
             cure="Remove them, or find out why they came out empty.",
         )

@@ -42,13 +42,13 @@ def test_leak_below_the_limit_is_reported_and_does_not_stop(arrays, tmp_path):
     (finding,) = find_copies(
         duplicates.find_exact_leaks, arrays, tmp_path, max_exact_leak_share=0.01
     )
-    assert not finding.stops and finding.sentence.startswith("1 images of validation")
+    assert not finding.stops and finding.sentence.startswith("1 image of validation and test is in")
 
 
 def test_copies_within_training_are_counted_without_the_first(arrays, tmp_path):
     arrays["train"][0][100:103] = arrays["train"][0][3]
     (finding,) = find_copies(duplicates.find_exact_duplicates, arrays, tmp_path)
-    assert finding.sentence == "3 training images are copies of another one."
+    assert finding.sentence == "3 images of training are equal to an earlier one."
     assert set(finding.examples[0]) <= {f"train/{row:08d}" for row in (3, 100, 101, 102)}
 
 
@@ -114,7 +114,7 @@ def test_near_copies_within_training_only_inform(arrays, tmp_path):
     arrays["train"][0][300:310] = arrays["train"][0][:10] // 2 * 2
     dataset = guard_data.open_arrays(arrays, tmp_path)
     (finding,) = near.find_near_duplicates(dataset, CONFIG, near_pairs(dataset))
-    assert finding.sentence.startswith("20 training images") and not finding.stops
+    assert finding.sentence.startswith("20 images of training are") and not finding.stops
 
 
 def test_the_same_shape_in_another_colour_is_no_near_copy(tmp_path):

@@ -121,7 +121,7 @@ def test_every_row_of_a_shared_group_is_counted(tables, tmp_path):
     tables.groups["test"][10:15] = [tables.groups["train"][0]] * 5
     tables.groups["test"][20:22] = [tables.groups["validation"][7]] * 2
     (finding,) = leaks.find_group_leaks(tables.open(tmp_path), CONFIG)
-    assert finding.sentence.startswith("2 groups are in more than one split, with 7 rows of")
+    assert finding.sentence.startswith("2 groups are in several splits, with 7 rows of")
     assert finding.stops and finding.amount == 7 / 300
     assert set(finding.examples) == {
         ("test/00000010", "train/00000000"),
@@ -145,7 +145,7 @@ def test_training_rows_later_than_validation_stop_the_run(tables, tmp_path):
     tables.times = times(train=0, validation=600, test=750)
     tables.times["train"][17] = 605 * 86400
     (finding,) = leaks.find_time_leaks(tables.open(tmp_path), CONFIG)
-    assert finding.sentence.endswith("1 rows of train are later than the first of validation.")
+    assert finding.sentence.endswith("1 row of train is later than the first of validation.")
     assert finding.stops and finding.examples == (("train/00000017",),)
 
 

@@ -57,7 +57,7 @@ def test_every_one_of_many_near_copies_is_found(corpus, tmp_path):
 def test_texts_without_words_are_counted(corpus, tmp_path):
     corpus["train"][0][4:8] = ["", " ", "?!", "..."]
     found = texts.find_text_findings(guard_data.open_texts(corpus, tmp_path), CONFIG)
-    assert [(f.name, f.sentence) for f in found] == [("blank_inputs", "4 texts have no words.")]
+    assert [(f.name, f.sentence) for f in found] == [("blank_inputs", "4 texts are without words.")]
 
 
 TOLD = {
