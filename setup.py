@@ -53,7 +53,10 @@ setuptools.setup(
     install_requires=["click", "pydantic>=2", "rich"],
     extras_require={
         "client": ["grpcio", "httpx", "numpy", "protobuf"],
+        # MLflow keeps its runs in a database, which mlflow-skinny leaves out.
+        "mlflow": ["alembic", "mlflow-skinny", "sqlalchemy"],
         "pipeline": read_requirements("runtime.in"),
+        "wandb": ["wandb"],
     },
     entry_points={"console_scripts": ["kerasline = pipeline.cli.main:main"]},
     classifiers=[

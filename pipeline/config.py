@@ -134,6 +134,9 @@ class RunConfig(StrictConfig):
 
     root: str = "runs"
     strategy: Literal["auto", "one_device", "mirrored", "multi_worker_mirrored", "tpu"] = "auto"
+    # Where a training is recorded besides its folder; addresses and keys come from their own
+    # environment variables, such as MLFLOW_TRACKING_URI and WANDB_API_KEY.
+    trackers: tuple[Literal["mlflow", "wandb"], ...] = ()
     # Arguments of Apache Beam's runner, such as `--runner=FlinkRunner`; without them no step needs
     # Beam's own process, and all run in one.
     beam_options: tuple[str, ...] = ()

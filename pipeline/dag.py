@@ -186,6 +186,7 @@ class _Nodes:
                     "recipe": {key: recipe[key] for key in _TRAINER_KEYS if key in recipe},
                     "strategy": self._run.strategy,
                     "data_service": self._run.data_service,
+                    "trackers": list(self._run.trackers),
                     "fingerprint": self._fingerprint("trainer"),
                 },
             ),

@@ -21,7 +21,7 @@ KERAS_MODEL_FILE = "model.keras"
 
 
 def make_request(
-    recipe: Recipe, *, strategy: str, directory: pathlib.Path
+    recipe: Recipe, *, strategy: str, directory: pathlib.Path, trackers: tuple[str, ...] = ()
 ) -> train_request.TrainRequest:
     """Ingests the data, unless that was done before, and joins it with the recipe.
 
@@ -29,6 +29,7 @@ def make_request(
         recipe: What is learned.
         strategy: How it is spread over devices.
         directory: Log and checkpoints of the run.
+        trackers: Where it is recorded besides.
 
     Raises:
         components.ingest.errors.DataError: If the data cannot be read or contradicts the recipe.
@@ -43,6 +44,8 @@ def make_request(
         model=recipe.model,
         training=recipe.training,
         seed=recipe.seed,
+        name=recipe.name,
+        trackers=trackers,
         strategy=strategy,
         train_files=train_files,
         validation_files=_shards(dataset.path, "validation"),

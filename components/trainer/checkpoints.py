@@ -197,7 +197,7 @@ def check_config(path: pathlib.Path, written: Mapping[str, Any], wanted: Mapping
     Raises:
         ForeignCheckpointError: If a setting differs.
     """
-    before, now = _leaves(written), _leaves(wanted)
+    before, now = leaves(written), leaves(wanted)
     differing = sorted(key for key in before | now if before.get(key) != now.get(key))
     if not differing:
         return
@@ -248,14 +248,19 @@ def _damaged(path: pathlib.Path, reason: str) -> DamagedCheckpointError:
     return DamagedCheckpointError(f"The checkpoint {path} is damaged: {reason}.")
 
 
-def _leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    leaves = {}
+def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Flattens tables within tables.
+
+    >>> leaves({"a": {"b": 1}, "c": 2})
+    {'a.b': 1, 'c': 2}
+    """
+    flat = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
-            leaves.update(_leaves(value, f"{prefix}{key}."))
+            flat.update(leaves(value, f"{prefix}{key}."))
         else:
-            leaves[f"{prefix}{key}"] = value
-    return leaves
+            flat[f"{prefix}{key}"] = value
+    return flat
 
 
 def _remove_partial(directory: pathlib.Path) -> None:

@@ -21,6 +21,7 @@ class TrainRequest:
         input: The recipe's input pipeline.
         model: The recipe's model.
         training: The recipe's training.
+        name: The recipe's name, by which trackers call the run.
         seed: Seed of weights, data order, augmentation and dropout.
         strategy: One of `components.trainer.strategy.STRATEGIES`.
         train_files: TFRecord shards of the train split.
@@ -29,6 +30,8 @@ class TrainRequest:
             there.
         fitted: What was learned of the train split for the input; None if it needs nothing.
         cache_dir: Keeps what was measured about this machine; None measures anew.
+        trackers: Where the run is recorded besides its folder; see
+            `components.trainer.trackers.names`.
         max_batches: Ends each epoch and each validation after so many batches, for a trial.
         data_service: Who makes the training batches in place of this process; see
             `components.input_pipeline.service.distribute`.
@@ -45,8 +48,10 @@ class TrainRequest:
     directory: pathlib.Path
     fitted: AnyFitted | None = None
     cache_dir: pathlib.Path | None = None
+    trackers: tuple[str, ...] = ()
     max_batches: int | None = None
     data_service: str | None = None
+    name: str = "kerasline"
 
     def run_config(self) -> dict[str, Any]:
         """Returns the settings that a continued run must have unchanged; replicas are not one."""

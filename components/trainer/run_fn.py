@@ -33,8 +33,8 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
 
     Args:
         fn_args: `train_files` and `eval_files` are patterns of shards; `custom_config` holds
-            `recipe`, the resolved recipe as plain data, `strategy`, and `fingerprint`, under which
-            an interrupted run finds its checkpoints.
+            `recipe`, the resolved recipe as plain data, `strategy`, `trackers`, and `fingerprint`,
+            under which an interrupted run finds its checkpoints.
 
     Raises:
         ValueError: If the recipe does not fit the data or this machine.
@@ -77,6 +77,8 @@ def make_request(fn_args: fn_args_utils.FnArgs) -> train_request.TrainRequest:
         model=parse_model_config(recipe["model"]),
         training=TrainingConfig.from_dict(recipe["training"]),
         seed=recipe["seed"],
+        name=recipe["name"],
+        trackers=tuple(fn_args.custom_config.get("trackers", ())),
         strategy=fn_args.custom_config["strategy"],
         data_service=fn_args.custom_config.get("data_service"),
         train_files=_matching(fn_args.train_files),

@@ -24,6 +24,7 @@ from components.trainer import (
 from components.trainer import build as builds
 from components.trainer import request as train_request
 from components.trainer.diagnostics import estimate
+from components.trainer.trackers import hook as tracker_hook
 
 LOG_FILE = "log.jsonl"
 CHECKPOINTS_DIR = "checkpoints"
@@ -96,10 +97,8 @@ class Session:
             self._log,
             logs.ProgressReport(plan.num_epochs),
         ]
-        board = self._tensorboard()
-        if board is not None:
-            hooks.append(board)
-        hooks.append(saver)
+        recorders = self._recorders(is_resumed=bool(state.records or state.steps_in_epoch))
+        hooks += [*recorders, saver]
         training_loop = loop.Loop(
             self._built.step,
             self._built.rate,
@@ -110,22 +109,40 @@ class Session:
         )
         saver.attach(training_loop, plan)
         termination = signals.Termination(saver.save_now)
-        with termination.listening():
-            history = training_loop.run(iterator, termination)
-        self._store.wait()
-        if board is not None:
-            board.close()
+        has_finished = False
+        try:
+            with termination.listening():
+                history = training_loop.run(iterator, termination)
+            self._store.wait()
+            has_finished = True
+        finally:
+            for recorder in recorders:
+                recorder.close(has_finished=has_finished)
         return history
 
-    def _tensorboard(self) -> tensorboard.TensorBoardLog | None:
-        if not (self._request.training.tensorboard and self._is_writer):
-            return None
-        return tensorboard.TensorBoardLog(
-            self._request.directory / TENSORBOARD_DIR,
+    def _recorders(
+        self, *, is_resumed: bool
+    ) -> list[tensorboard.TensorBoardLog | tracker_hook.TrackerHook]:
+        if not self._is_writer:
+            return []
+        request = self._request
+        trackers = tracker_hook.open_trackers(
+            request.trackers,
+            project=request.name,
+            settings=request.run_config(),
+            directory=request.directory,
+            is_resumed=is_resumed,
+            scale=self._built.step.scale,
+        )
+        if not request.training.tensorboard:
+            return [*trackers]
+        board = tensorboard.TensorBoardLog(
+            request.directory / TENSORBOARD_DIR,
             self._built.step,
-            self._request.run_config(),
+            request.run_config(),
             start_step=int(self._built.step.global_step.numpy()),
         )
+        return [board, *trackers]
 
     def _plan(self) -> loop.LoopPlan:
         training = self._request.training

@@ -1,4 +1,4 @@
-"""The run as TensorBoard shows it: scalars, histograms of the weights, and the settings.
+"""The run as TensorBoard shows it: scalars, histograms of the weights, settings and the graph.
 
 Events are made with NumPy and written by a thread: the same through `tf.summary` took half the time
 of a small network's epoch.
@@ -12,6 +12,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 from tensorboard.compat.proto import event_pb2, summary_pb2
 from tensorboard.plugins.histogram import summary_v2 as histograms
 from tensorboard.plugins.scalar import summary_v2 as scalars
@@ -47,6 +48,7 @@ class TensorBoardLog:
         # Four spaces make it code in Markdown.
         lines = [f"    {line}" for line in json.dumps(settings, indent=1).splitlines()]
         self._add_summaries(start_step, [texts.text_pb("settings", "\n".join(lines))])
+        self._add(start_step, graph_def=_graph_def(step.model))
 
     def on_steps(self, report: train_step.StepsReport, global_step: int, seconds: float) -> None:
         """Writes what the log's line holds, and the gradient norm of each variable."""
@@ -70,8 +72,8 @@ class TensorBoardLog:
             summaries.append(histograms.histogram_pb(f"weights/{variable.path}", values))
         self._add_summaries(record.global_step, summaries)
 
-    def close(self) -> None:
-        """Waits until all is written, and closes the file."""
+    def close(self, *, has_finished: bool) -> None:
+        """Waits until all is written, and closes the file; it does not say how the run ended."""
         self._writer.close()
 
     def _add_summaries(self, step: int, summaries: Sequence[summary_pb2.Summary]) -> None:
@@ -82,3 +84,11 @@ class TensorBoardLog:
 
     def _add(self, step: int, **what: Any) -> None:
         self._writer.add_event(event_pb2.Event(wall_time=time.time(), step=step, **what))
+
+
+def _graph_def(model: keras.Model) -> bytes:
+    spec = keras.tree.map_structure(
+        lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype), model.input
+    )
+    forward = tf.function(lambda inputs: model(inputs, training=False))
+    return bytes(forward.get_concrete_function(spec).graph.as_graph_def().SerializeToString())

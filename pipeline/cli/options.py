@@ -7,6 +7,7 @@ from typing import Any
 import click
 import pydantic
 
+from components.trainer.trackers import names
 from pipeline import config, config_errors, config_keys, recipe_files
 from pipeline.cli import group
 from pipeline.config import Recipe, RunConfig
@@ -64,6 +65,18 @@ def data_service(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def trackers(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the option --track."""
+    return click.option(
+        "--track",
+        "trackers",
+        multiple=True,
+        type=click.Choice(names.TRACKERS),
+        help="Record the training there as well. Repeatable. Address and key come from the "
+        "tracker's own environment variables.",
+    )(command)
+
+
 def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
     """Loads a recipe for a command.
 
@@ -76,7 +89,9 @@ def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
         raise group.BadInputError(str(error)) from None
 
 
-def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int | None) -> RunConfig:
+def load_run_config(
+    recipe_name: str, recipe: Recipe, **values: str | int | list[str] | None
+) -> RunConfig:
     """Makes a command's RunConfig, and checks that the recipe can run there.
 
     Args:
@@ -85,11 +100,12 @@ def load_run_config(recipe_name: str, recipe: Recipe, **values: str | int | None
         values: Fields of RunConfig.
 
     Raises:
-        BadInputError: If recipe and RunConfig contradict each other.
+        BadInputError: If recipe and RunConfig contradict each other, or a tracker is not installed.
     """
     try:
         run_config = RunConfig.from_dict(values)
         config.check_run(recipe, run_config)
+        names.check_installed(run_config.trackers)
     except pydantic.ValidationError:
         raise group.BadInputError(
             "--data-service must be the HOST:PORT of a dispatcher, or local:N. "

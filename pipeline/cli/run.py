@@ -24,6 +24,7 @@ _EXIT = {
 @options.root
 @options.strategy
 @options.data_service
+@options.trackers
 @click.option("--force", is_flag=True, help="Run every step, even where nothing changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, last.")
 def command(
@@ -32,6 +33,7 @@ def command(
     root: str,
     strategy: str,
     data_service: str | None,
+    trackers: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> int:
@@ -51,7 +53,12 @@ def command(
     """
     recipe = options.load_recipe(recipe_name, set_values)
     run_config = options.load_run_config(
-        recipe_name, recipe, root=root, strategy=strategy, data_service=data_service
+        recipe_name,
+        recipe,
+        root=root,
+        strategy=strategy,
+        data_service=data_service,
+        trackers=list(trackers),
     )
     try:
         summary = local_run.run(recipe, run_config, force=force)

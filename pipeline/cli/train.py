@@ -9,7 +9,7 @@ import click
 from components.ingest import errors
 from pipeline import training
 from pipeline.cli import group, options
-from pipeline.config import Recipe
+from pipeline.config import Recipe, RunConfig
 
 
 @click.command("train", short_help="Train alone: no gates, no publishing.")
@@ -17,6 +17,7 @@ from pipeline.config import Recipe
 @options.root
 @options.strategy
 @options.data_service
+@options.trackers
 @click.option(
     "--out",
     "out",
@@ -33,6 +34,7 @@ def command(
     root: str,
     strategy: str,
     data_service: str | None,
+    trackers: tuple[str, ...],
     out: pathlib.Path | None,
     fresh: bool,
     fast_dev_run: bool,
@@ -48,20 +50,24 @@ def command(
       kerasline train fashion_mnist --fast-dev-run
     """
     recipe = options.load_recipe(recipe_name, set_values)
-    options.load_run_config(
-        recipe_name, recipe, root=root, strategy=strategy, data_service=data_service
+    run_config = options.load_run_config(
+        recipe_name,
+        recipe,
+        root=root,
+        strategy=strategy,
+        data_service=data_service,
+        trackers=list(trackers),
     )
     try:
         if fast_dev_run:
             with tempfile.TemporaryDirectory() as scratch:
-                scratch_dir = pathlib.Path(scratch)
-                _train(_one_batch(recipe), strategy, data_service, scratch_dir, max_batches=1)
+                _train(_one_batch(recipe), run_config, pathlib.Path(scratch), max_batches=1)
             click.echo("Every part ran on one batch; nothing was kept.")
             return
         directory = out or pathlib.Path(root) / recipe.name / "train"
         if fresh and directory.exists():
             shutil.rmtree(directory)
-        if _train(recipe, strategy, data_service, directory):
+        if _train(recipe, run_config, directory):
             click.echo(f"The model is {directory / training.KERAS_MODEL_FILE}.")
     except (errors.DataError, ValueError) as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
@@ -69,20 +75,26 @@ def command(
 
 def _train(
     recipe: Recipe,
-    strategy: str,
-    data_service: str | None,
+    run_config: RunConfig,
     directory: pathlib.Path,
     *,
     max_batches: int | None = None,
 ) -> bool:
     """Trains, and returns whether this process is the one of its cluster that keeps the model."""
-    request = training.make_request(recipe, strategy=strategy, directory=directory)
+    request = training.make_request(
+        recipe,
+        strategy=run_config.strategy,
+        directory=directory,
+        trackers=() if max_batches else run_config.trackers,
+    )
     # Imported here, because it imports TensorFlow, and `--help` must answer at once.
     import dataclasses
 
     from components.trainer import health, memory
 
-    request = dataclasses.replace(request, max_batches=max_batches, data_service=data_service)
+    request = dataclasses.replace(
+        request, max_batches=max_batches, data_service=run_config.data_service
+    )
     try:
         with training.printed_events(click.echo):
             result = memory.train_or_explain(request)

@@ -138,10 +138,14 @@ def test_tensorboard_files_hold_scalars_histograms_and_settings(tmp_path):
     train_step = toy.train_step(toy.model())
     board = tensorboard.TensorBoardLog(tmp_path, train_step, {"seed": 7})
     _run(train_step, hooks=[board])
-    board.close()
+    board.close(has_finished=True)
     tags = set()
+    graph_nodes = set()
     for path in tmp_path.iterdir():
         for event in tf.compat.v1.train.summary_iterator(str(path)):
             tags.update(value.tag for value in event.summary.value)
+            graph = tf.compat.v1.GraphDef.FromString(event.graph_def)
+            graph_nodes.update(node.name.split("/")[-2] for node in graph.node if "/" in node.name)
     assert {"settings", "train/loss", "train/gradient_norm", "epoch/val_loss"} <= tags
     assert {"weights/hidden/kernel", "weight_norm/hidden/kernel"} <= tags
+    assert any("hidden" in name for name in graph_nodes)

@@ -1,0 +1,1 @@
+"""Records of runs outside this machine or beside it: MLflow, and Weights & Biases."""
