@@ -6,6 +6,7 @@ import pathlib
 import random
 import signal
 import time
+from multiprocessing import forkserver
 
 import numpy as np
 import pytest
@@ -33,6 +34,10 @@ def context():
     """Forks each attempt from one process that has imported TensorFlow and not yet used it."""
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload(["tests.components.trainer.resume_program"])
+    with pytest.MonkeyPatch.context() as patch:
+        # `python -P` would leave this folder out, and others may have a package `tests`.
+        patch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parents[3]))
+        forkserver.ensure_running()
     return made
 
 
