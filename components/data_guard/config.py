@@ -44,7 +44,8 @@ class DataGuardConfig(StrictConfig):
     max_time_leak_share: Share = 0.0
     # Of all rows, those that occur with another label as well.
     max_conflict_share: Share = 0.01
-    # Of all rows, those with an image of one colour, a text without words or a past without change.
+    # Of all rows, those with an image of one colour, a text without words, a silent recording or a
+    # past without change.
     max_blank_share: Share = 0.01
     # Half the summed difference of the class shares of two splits.
     max_label_shift: Share = 0.2

@@ -11,6 +11,7 @@ from components.data_guard import (
     labels,
     leaks,
     near,
+    recordings,
     series,
     texts,
 )
@@ -33,7 +34,7 @@ _CHECKS: tuple[Check, ...] = (
 _CHECKS_OF_INPUT: dict[str, tuple[Check, ...]] = {
     "image": (images.find_blank_images, images.find_pixel_shift, images.find_shortcut),
     "text": (texts.find_text_findings,),
-    "audio": (),
+    "audio": (recordings.find_silent_recordings,),
     "table": (columns.find_column_findings,),
     "series": (series.find_flat_windows,),
 }

@@ -2,8 +2,8 @@
 
 A fingerprint holds the hash of the row's input, its answer, its group and time if it has them, and
 its look, which depends on the kind of input: small pictures of an image, the MinHash signature of a
-text, the values of a table's columns, the outline of a series. There is a file of them per shard,
-in the order of its rows, and one LAYOUT_FILE for all.
+text, how far a recording swings, the values of a table's columns, the outline of a series. There is
+a file of them per shard, in the order of its rows, and one LAYOUT_FILE for all.
 
 Legend: N rows.
 """
@@ -11,7 +11,9 @@ Legend: N rows.
 import dataclasses
 import functools
 import hashlib
+import io
 import json
+import wave
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,12 @@ import numpy as np
 
 from components.ingest import fingerprint_images, fingerprint_series, fingerprint_texts
 from components.ingest.config import DataConfig
-from components.ingest.features.config import HISTORY_FEATURE, TARGET_FEATURE, TEXT_FEATURE
+from components.ingest.features.config import (
+    AUDIO_FEATURE,
+    HISTORY_FEATURE,
+    TARGET_FEATURE,
+    TEXT_FEATURE,
+)
 from components.ingest.sources.base import Row
 
 FOLDER = "fingerprints"
@@ -92,7 +99,8 @@ class Layout:
             ]
         if self.input_name == "series":
             return list(fingerprint_series.FIELDS)
-        return []
+        # The largest distance of a sample from their mean, in [0, 1].
+        return [("swing", "<f4")]
 
 
 class FingerprintWriter:
@@ -193,14 +201,20 @@ def _note_series(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> No
     found_N["outline"] = fingerprint_series.outlines(histories)
 
 
-def _note_nothing(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    """Recordings are told apart by their content alone."""
+def _note_recordings(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    found_N["swing"] = [_swing(_value(row.features[AUDIO_FEATURE])) for row in rows]
+
+
+def _swing(recording: bytes) -> float:
+    with wave.open(io.BytesIO(recording)) as file:
+        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32)
+    return float(np.abs(samples - samples.mean()).max()) / 2**15
 
 
 _LOOKS: dict[str, Callable[[np.ndarray, Sequence[Row], Layout], None]] = {
     "image": _note_images,
     "text": _note_texts,
-    "audio": _note_nothing,
+    "audio": _note_recordings,
     "table": _note_tables,
     "series": _note_series,
 }

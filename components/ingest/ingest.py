@@ -27,7 +27,7 @@ from components.ingest.sources.base import Reject, Source, TimedSource
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 4
+_WRITER_VERSION = 5
 _SHARD_BYTES = 100 << 20
 _MIN_SHARDS = 4
 _LOCATION_KEYS = frozenset({"data_dir", "path", "validation_path", "test_path"})
