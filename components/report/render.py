@@ -53,8 +53,23 @@ def render(
         data_findings=data_findings,
         learning_svg=figures.learning_curves(epochs),
         how_trained=how_trained,
+        input_wait=input_wait(epochs),
         **findings,
     )
+
+
+def input_wait(epochs: Sequence[Mapping[str, Any]]) -> float:
+    """Returns the share of the training's time in which a step waited for its batch.
+
+    Args:
+        epochs: For each epoch, `wait_share` and `seconds` among its values.
+
+    >>> input_wait([{"wait_share": 0.1, "seconds": 3.0}, {"wait_share": 0.0, "seconds": 1.0}])
+    0.075
+    """
+    seconds = sum(epoch["seconds"] for epoch in epochs)
+    waited = sum(epoch["wait_share"] * epoch["seconds"] for epoch in epochs)
+    return float(round(waited / max(seconds, 1e-9), 6))
 
 
 def _template(name: str) -> str:

@@ -145,6 +145,17 @@ def _flipped_index(transforms_B8: tf.Tensor, config: AugmentConfig) -> tf.Tensor
     return index_B
 
 
+def inside(boxes_B4: tf.Tensor) -> tf.Tensor:
+    """Cuts off boxes for `tf.image.crop_and_resize` where the image ends, and a hair before.
+
+    Rounding would otherwise put the last pixel outside, which is black.
+
+    Args:
+        boxes_B4: float32 (top, left, bottom, right), of the image's first pixel 0 and its last 1.
+    """
+    return tf.clip_by_value(boxes_B4, 1e-6, 1.0 - 1e-6)
+
+
 def pick_pixels(
     images_BHWC: tf.Tensor, rows_BH: tf.Tensor, columns_BW: tf.Tensor, *, margin: int
 ) -> tf.Tensor:
@@ -202,8 +213,7 @@ def _crop(images_BHWC: tf.Tensor, transforms_B8: tf.Tensor, config: AugmentConfi
     stop_B2 = start_B2 + tf.gather(transforms_B8, (4, 0), axis=1) * last_2
     boxes_B4 = tf.concat([start_B2, stop_B2], 1) / tf.tile(tf.maximum(last_2, 1), [2])
     if is_inside:
-        # Rounding must not put an edge outside, which would be black.
-        boxes_B4 = tf.clip_by_value(boxes_B4, 0.0, 1.0)
+        boxes_B4 = inside(boxes_B4)
     return tf.image.crop_and_resize(
         images_BHWC, boxes_B4, tf.range(batch), tf.stack([height_px, width_px])
     )

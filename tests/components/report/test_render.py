@@ -23,9 +23,10 @@ _FOUND = outcome.EvaluationOutcome(
     confusion_KK=((45, 5), (15, 35)),
     failures=(outcome.Failure(metric="accuracy", label=1, kind="value", value=0.7, bound=0.8),),
 )
+_TIMES = {"seconds": 2.0, "wait_share": 0.034}
 _EPOCHS = [
-    {"epoch": 1, "loss": 0.9, "accuracy": 0.5, "val_loss": 1.0, "val_accuracy": 0.4},
-    {"epoch": 2, "loss": 0.5, "accuracy": 0.7, "val_loss": 0.6, "val_accuracy": 0.6},
+    {"epoch": 1, "loss": 0.9, "accuracy": 0.5, "val_loss": 1.0, "val_accuracy": 0.4, **_TIMES},
+    {"epoch": 2, "loss": 0.5, "accuracy": 0.7, "val_loss": 0.6, "val_accuracy": 0.6, **_TIMES},
 ]
 _DATA_FINDINGS = [
     {
@@ -140,7 +141,9 @@ _FORECASTS = outcome.NumbersOutcome(
     pairs=(),
     failures=(outcome.Failure(metric="mae", label=None, kind="value", value=0.75, bound=0.5),),
 )
-_ERROR_EPOCHS = [{"loss": 0.5, "mae": 2.0, "rmse": 3.0, "val_mae": 1.0, "val_loss": 0.25}] * 2
+_ERROR_EPOCHS = [
+    {"loss": 0.5, "mae": 2.0, "rmse": 3.0, "val_mae": 1.0, "val_loss": 0.25, **_TIMES}
+] * 2
 
 
 def _numbers_page(**changes):
@@ -181,3 +184,7 @@ def test_predictions_of_a_table_are_drawn_against_the_truth():
 def test_too_few_examples_for_an_interval_are_said_to_be():
     assert "too few test examples" in _numbers_page(intervals={})
     assert "too few test examples" not in _numbers_page()
+
+
+def test_says_how_long_steps_waited_for_their_input():
+    assert "Steps waited for their input 3.4 % of the time." in _render()
