@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "estimate": ("pipeline.cli.estimate", "Estimate the memory that a training needs."),
     "profile": ("pipeline.cli.profile", "Measure where the time of a training step goes."),
     "explain": ("pipeline.cli.explain", "Say for each step why it would run or not."),
-    "predict": ("pipeline.cli.predict", "Ask a model about image files."),
+    "predict": ("pipeline.cli.predict", "Ask a model about files, texts or rows."),
     "serve": ("pipeline.cli.serve", "Answer REST and gRPC requests with published models."),
     "deploy": (
         "pipeline.cli.deploy",
