@@ -1,15 +1,20 @@
-"""Takes one test example out of a dataset, so that the command which asks can be tried."""
+"""Takes examples out of a dataset: to show them, and to ask a new model about one."""
 
+import itertools
 import json
 import pathlib
+from collections.abc import Iterator
 from typing import Any
 
 from components.ingest import example, tfrecord
 from components.ingest.config import DataConfig
+from components.ingest.features.config import LABEL_FEATURE, TARGET_FEATURE, TEXT_FEATURE
 from pipeline import questions
 
 _PNG_START = b"\x89PNG"
 _SUFFIXES = {"image": ".jpg", "audio": ".wav"}
+# A command should fit on a few lines.
+_ASKED_CHARACTERS = 200
 
 Values = list[Any]
 
@@ -26,12 +31,12 @@ def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path)
             empty, because ingest refuses such data.
         folder: Where a file is written.
     """
-    values = _first_example(dataset_dir)
+    values = next(_examples(dataset_dir, "test"))
     option = questions.OPTIONS[data.input_name]
     if data.input_name in _SUFFIXES:
         return [option, str(_write_file(values[data.input_name][0], data.input_name, folder))]
     if data.text is not None:
-        return [option, values["text"][0].decode(errors="replace")]
+        return [option, _text(values)[:_ASKED_CHARACTERS]]
     row = json.dumps(_row(data, values), ensure_ascii=False)
     if data.series is None:
         return [option, row]
@@ -40,11 +45,39 @@ def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path)
     return [option, f"@{path}"]
 
 
-def _first_example(dataset_dir: pathlib.Path) -> dict[str, Values]:
-    shards = sorted(dataset_dir.glob("Split-test/data_tfrecord-*"))
-    record = next(record for shard in shards for record in tfrecord.read_records(shard))
-    values: dict[str, Values] = example.decode_example(record)
-    return values
+def rows(data: DataConfig, dataset_dir: pathlib.Path, *, split: str, count: int) -> list[str]:
+    """Returns the first examples of a split, each as its answer and what it holds, for people.
+
+    Args:
+        data: The recipe's data, with a text or a table.
+        dataset_dir: The path that `components.ingest.ingest.ingest` returns.
+        split: Such as "train".
+        count: How many at most.
+    """
+    examples = itertools.islice(_examples(dataset_dir, split), count)
+    return [f"{_answer(data, values)}: {_shown(data, values)}" for values in examples]
+
+
+def _answer(data: DataConfig, values: dict[str, Values]) -> str:
+    if data.label is not None:
+        return data.label.class_names[values[LABEL_FEATURE][0]]
+    return ", ".join(f"{number:.7g}" for number in values[TARGET_FEATURE])
+
+
+def _text(values: dict[str, Values]) -> str:
+    return str(values[TEXT_FEATURE][0].decode(errors="replace"))
+
+
+def _shown(data: DataConfig, values: dict[str, Values]) -> str:
+    if data.text is not None:
+        return _text(values)
+    return json.dumps(_row(data, values), ensure_ascii=False)
+
+
+def _examples(dataset_dir: pathlib.Path, split: str) -> Iterator[dict[str, Values]]:
+    for shard in sorted(dataset_dir.glob(f"Split-{split}/data_tfrecord-*")):
+        for record in tfrecord.read_records(shard):
+            yield example.decode_example(record)
 
 
 def _write_file(content: bytes, kind: str, folder: pathlib.Path) -> pathlib.Path:

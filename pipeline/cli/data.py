@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
+from components.ingest import cache_location, errors, ingest
+from pipeline import example_input
 from pipeline.cli import group, options
+from pipeline.config import Recipe
 
 _NUM_EXAMPLES = 8
 
@@ -33,30 +36,33 @@ def command() -> None:
 def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path | None) -> None:
     """Draw training examples as they are, and as each augmentation of the recipe changes them.
 
-    Images are drawn, and recordings and series as curves.
+    Images are drawn, and recordings and series as curves. Texts and rows of a table are printed
+    beside their answers, and no file is written.
 
     \b
     Example:
       kerasline data preview fashion_mnist --set input.augment.max_rotation_degrees=15.0
     """
     recipe = options.load_recipe(recipe_name, set_values)
-    if recipe.data.input_name not in ("image", "audio", "series"):
-        raise group.BadInputError(
-            "data preview draws images, recordings and series. "
-            f"Received: a recipe whose input is data.{recipe.data.input_name}."
-        )
-    target = output or pathlib.Path(f"{recipe.name}_preview.png")
-    # Imported here, because the help must not wait for TensorFlow.
-    from components.ingest import cache_location, errors, ingest
-    from components.input_pipeline import chain, decoding
-    from components.input_pipeline import preview as sheets
-    from components.input_pipeline.config import InputConfig
-
     try:
         dataset = ingest.ingest(recipe.data, seed=recipe.seed, cache_dir=cache_location.cache_dir())
     except errors.DataError as error:
         raise group.BadInputError(str(error)) from None
-    shards = [str(dataset.path / shard.path) for shard in dataset.manifest.splits["train"].shards]
+    if recipe.data.input_name in ("text", "table"):
+        found = example_input.rows(recipe.data, dataset.path, split="train", count=_NUM_EXAMPLES)
+        click.echo("\n".join(found))
+        return
+    target = output or pathlib.Path(f"{recipe.name}_preview.png")
+    train = dataset.manifest.splits["train"]
+    _draw(recipe, [str(dataset.path / shard.path) for shard in train.shards], target)
+
+
+def _draw(recipe: Recipe, shards: list[str], target: pathlib.Path) -> None:
+    # Imported here, because the help must not wait for TensorFlow.
+    from components.input_pipeline import chain, decoding
+    from components.input_pipeline import preview as sheets
+    from components.input_pipeline.config import InputConfig
+
     num_examples = min(_NUM_EXAMPLES, chain.count_examples(shards))
     decode = decoding.Decoder(recipe.data)
     batches = chain.train_dataset(
