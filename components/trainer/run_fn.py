@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import pathlib
+import shutil
 import typing
 
 import tensorflow as tf
@@ -61,6 +62,8 @@ def run_fn(fn_args: fn_args_utils.FnArgs) -> None:
         fitted.write(request.fitted, keras_path.parent)
     run_dir = pathlib.Path(fn_args.model_run_dir)
     _move_contents(request.directory, run_dir)
+    if request.directory != run_dir:
+        _remove_abandoned(request.directory.parent)
     _write_history(run_dir, result)
 
 
@@ -108,6 +111,11 @@ def _move_contents(source: pathlib.Path, target: pathlib.Path) -> None:
     for path in source.iterdir():
         path.rename(target / path.name)
     source.rmdir()
+
+
+def _remove_abandoned(unfinished_dir: pathlib.Path) -> None:
+    """Removes what attempts with other settings left: their recipe has trained to the end since."""
+    shutil.rmtree(unfinished_dir, ignore_errors=True)
 
 
 def _matching(patterns: list[str]) -> tuple[str, ...]:

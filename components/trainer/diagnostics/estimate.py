@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import keras
-import tensorflow as tf
+from tensorflow.python.client import device_lib
 
 from components import host_memory
 from components.trainer import batches, model_blocks, precision
@@ -114,10 +114,9 @@ def is_plain_step_safe(request: train_request.TrainRequest, *, num_replicas: int
 
 def available_bytes() -> int:
     """Returns the memory of the first accelerator, or what is free on this machine."""
-    gpus = tf.config.list_logical_devices("GPU")
-    if gpus:
-        return int(tf.config.experimental.get_memory_info(gpus[0].name)["limit"])
-    return host_memory.available_bytes()
+    devices = device_lib.list_local_devices()
+    limits = [device.memory_limit for device in devices if device.device_type == "GPU"]
+    return int(limits[0]) if limits else host_memory.available_bytes()
 
 
 def format_bytes(count: int) -> str:

@@ -36,6 +36,8 @@ def fn_args(digits, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def outputs(fn_args):
+    root = pathlib.Path(fn_args.model_run_dir).parent.parent
+    (root / "unfinished" / "of-other-settings" / "checkpoints").mkdir(parents=True)
     run_fn.run_fn(fn_args)
     return fn_args
 
@@ -50,7 +52,11 @@ def test_digits_are_learned(outputs):
 def test_log_and_checkpoints_lie_with_the_run_once_it_is_finished(outputs):
     run_dir = pathlib.Path(outputs.model_run_dir)
     assert {"log.jsonl", "checkpoints", "tensorboard"} <= {path.name for path in run_dir.iterdir()}
-    assert not list((run_dir.parent.parent / "unfinished").iterdir())
+
+
+def test_what_attempts_with_other_settings_left_is_removed_once_a_run_is_finished(outputs):
+    root = pathlib.Path(outputs.model_run_dir).parent.parent
+    assert not (root / "unfinished").exists()
 
 
 def test_attempt_that_was_stopped_is_taken_up_by_the_next(fn_args, tmp_path, monkeypatch):
