@@ -1,11 +1,11 @@
 """Arguments and options that several commands share."""
 
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
-import pydantic
 
 from components.trainer.trackers import names
 from pipeline import config, config_errors, config_keys, recipe_files
@@ -61,6 +61,7 @@ def data_service(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--data-service",
         metavar="HOST:PORT|local:N",
+        callback=_check_data_service,
         help="Let a tf.data service make the training batches: its dispatcher, or N processes.",
     )(command)
 
@@ -75,6 +76,17 @@ def trackers(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Record the training there as well. Repeatable. Address and key come from the "
         "tracker's own environment variables.",
     )(command)
+
+
+def _check_data_service(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    if value is not None and not re.match(config.DATA_SERVICE, value):
+        raise group.BadInputError(
+            "--data-service must be the HOST:PORT of a dispatcher, or local:N. "
+            f"Received: --data-service={value}."
+        )
+    return value
 
 
 def load_recipe(recipe_name: str, set_values: tuple[str, ...]) -> Recipe:
@@ -102,15 +114,10 @@ def load_run_config(
     Raises:
         BadInputError: If recipe and RunConfig contradict each other, or a tracker is not installed.
     """
+    run_config = RunConfig.from_dict(values)
     try:
-        run_config = RunConfig.from_dict(values)
         config.check_run(recipe, run_config)
         names.check_installed(run_config.trackers)
-    except pydantic.ValidationError:
-        raise group.BadInputError(
-            "--data-service must be the HOST:PORT of a dispatcher, or local:N. "
-            f"Received: --data-service={values.get('data_service')}."
-        ) from None
     except ValueError as error:
         raise group.BadInputError(f"recipe {recipe_name}: {error}") from None
     return run_config

@@ -118,3 +118,25 @@ def test_printed_events_arrive_before_the_body_is_left(monkeypatch):
         progress.report("message", text=json.dumps("one"))
     progress.report("message", text="unheard")
     assert lines == ['"one"']
+
+
+def test_data_service_without_a_port_is_bad_input(capfd):
+    assert main.main(["train", "digits", "--data-service", "nowhere"]) == 2
+    assert "Received: --data-service=nowhere" in capfd.readouterr().err
+
+
+def test_profile_of_the_input_names_each_stage_and_draws_them(tmp_path, capfd):
+    picture = tmp_path / "input.png"
+    words = ["profile", "digits", "--input", "--picture", str(picture)]
+    assert main.main([*words, "--set", "input.augment.max_translation_px=1"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["order", "read", "augment", "prefetch"]
+    assert picture.exists()
+
+
+def test_training_learns_from_mixed_examples(tmp_path, capfd):
+    words = ["train", "digits", "--out", str(tmp_path), "--set", "training.num_epochs=6"]
+    mixed = ["--set", "input.augment.mixup_alpha=0.2", "--set", "training.label_smoothing=0.1"]
+    assert main.main([*words, *mixed]) == 0
+    last = capfd.readouterr().out.splitlines()[-2].split()
+    assert float(last[last.index("val_accuracy") + 1]) > 0.8
