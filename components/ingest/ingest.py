@@ -107,6 +107,9 @@ def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
 
 def _split_rule(source: Source, data: DataConfig, seed: int) -> splits.SplitRule:
     shares = splits.split_shares(data.splits, given=source.given_splits)
+    if data.series:
+        # Its windows come with their splits.
+        return splits.SplitRule(seed=seed, shares={})
     starts = None
     if data.splits.by == "time":
         starts = splits.time_starts(cast(TimedSource, source).times(), shares)

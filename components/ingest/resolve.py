@@ -4,7 +4,7 @@ from pathlib import Path
 
 from components.ingest import checks
 from components.ingest.config import DataConfig
-from components.ingest.sources import class_folder, digits, file_source, tfds
+from components.ingest.sources import class_folder, digits, file_source, series, tfds
 from components.ingest.sources.base import Source
 from components.ingest.sources.config import (
     AudioFolderSource,
@@ -47,10 +47,11 @@ def _open_files(
         DataError: If it is not there, or contradicts the recipe.
     """
     if isinstance(source, FilesSource):
-        return file_source.open_files(source, data)
+        found = file_source.open_files(source, data)
+        return series.open_series(found, data) if data.series else found
     if isinstance(source, SklearnSource):
-        found = digits.find_digits()
-        height_px, width_px = found.image_shape()
+        own = digits.find_digits()
+        height_px, width_px = own.image_shape()
         checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
-        return found
+        return own
     return class_folder.open_folder(source, data)

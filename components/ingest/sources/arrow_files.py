@@ -12,7 +12,7 @@ import pyarrow.parquet
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError
 from components.ingest.sources import assemble, columns, files
-from components.ingest.sources.base import Reject, Row
+from components.ingest.sources.base import ColumnRows, Reject, Row
 from components.ingest.sources.config import ParquetSource
 
 _BLOCK_ROWS = 4096
@@ -31,13 +31,13 @@ class ColumnsBlock:
 
     def rows(self) -> Iterator[Row | Reject]:
         """Yields the rows."""
+        return assemble.block_rows(self.data, self.read)
+
+    def read(self, names: Sequence[str]) -> ColumnRows:
+        """Returns some of the columns."""
         count = len(next(iter(self.columns.values())))
         keys = [f"{self.name}:{self.first_row + index}" for index in range(count)]
-        return assemble.rows(self.data, self.columns, keys)
-
-    def arrays(self, names: Sequence[str]) -> dict[str, pyarrow.Array]:
-        """Returns some of the columns."""
-        return {name: self.columns[name] for name in names}
+        return ColumnRows({name: self.columns[name] for name in names}, keys, [])
 
 
 def read_blocks(

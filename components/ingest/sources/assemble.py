@@ -4,7 +4,7 @@ Legend: N rows.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from components.ingest.features.config import (
     TIME_FEATURE,
 )
 from components.ingest.sources import columns, encoded
-from components.ingest.sources.base import Reject, Row
+from components.ingest.sources.base import ColumnRows, Reject, Row
 
 _FLOAT_BYTES = 4
 
@@ -33,6 +33,23 @@ class Feature:
 
     values_N: Sequence[Any]
     entries_N: Sequence[bytes]
+
+
+def block_rows(
+    data: DataConfig, read: Callable[[Sequence[str]], ColumnRows]
+) -> Iterator[Row | Reject]:
+    """Yields the rows of a block of columns, then those that could not even be read.
+
+    Args:
+        data: The `[data]` block of a recipe, whose input is not a series.
+        read: Returns columns of the block by their names.
+
+    Raises:
+        DataError: If a column holds lists or structures.
+    """
+    found = read(columns.used_columns(data))
+    yield from rows(data, found.arrays, found.keys)
+    yield from found.rejects
 
 
 def rows(

@@ -1,10 +1,11 @@
 """What every source gives: blocks of rows, small enough to hold, that any process can expand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import pyarrow
 
 from components.ingest.example import Value
 from components.ingest.sources.files import SourceFile
@@ -32,6 +33,14 @@ class Reject(NamedTuple):
     reason: str
 
 
+class ColumnRows(NamedTuple):
+    """Some columns of a block, where each of their rows came from, and the rows that are none."""
+
+    arrays: Mapping[str, pyarrow.Array]
+    keys: list[str]
+    rejects: list[Reject]
+
+
 class Block(Protocol):
     """Some rows of one split of the source; it is sent to a worker, which expands it."""
 
@@ -41,6 +50,13 @@ class Block(Protocol):
 
     def rows(self) -> Iterator[Row | Reject]:
         """Yields the rows in order."""
+
+
+class ColumnBlock(Block, Protocol):
+    """A block of a file of columns."""
+
+    def read(self, names: Sequence[str]) -> ColumnRows:
+        """Returns some columns of the rows that can be read."""
 
 
 class Source(Protocol):

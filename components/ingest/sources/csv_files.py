@@ -13,7 +13,7 @@ import pyarrow.csv
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError
 from components.ingest.sources import assemble, columns, csv_records, files
-from components.ingest.sources.base import Reject, Row
+from components.ingest.sources.base import ColumnRows, Reject, Row
 from components.ingest.sources.config import CsvSource
 
 _OTHER_DELIMITERS = ";\t|,"
@@ -32,21 +32,13 @@ class CsvBlock:
 
     def rows(self) -> Iterator[Row | Reject]:
         """Yields the rows, then what does not have the right number of values."""
-        arrays, lines, rejects = self._parse(columns.used_columns(self.data))
-        yield from assemble.rows(self.data, arrays, [f"{self.name}:{line}" for line in lines])
-        yield from rejects
+        return assemble.block_rows(self.data, self.read)
 
-    def arrays(self, names: Sequence[str]) -> dict[str, pyarrow.Array]:
-        """Returns some columns as bytes, without the rows that do not fit."""
-        return self._parse(names)[0]
-
-    def _parse(
-        self, names: Sequence[str]
-    ) -> tuple[dict[str, pyarrow.Array], list[int], list[Reject]]:
-        """Returns the columns, the line of each of their rows, and the rows that do not fit."""
+    def read(self, names: Sequence[str]) -> ColumnRows:
+        """Returns some columns as bytes; a row is rejected if it has too many or few values."""
         bad: list[pyarrow.csv.InvalidRow] = []
         numbers = [str(self.header.index(name)) for name in names]
-        table = self._read(numbers, bad)
+        table = self._parse(numbers, bad)
         pattern = csv_records.quoted_values(self.delimiter)
         lines_R = csv_records.line_offsets(self.records.data, pattern) + self.records.first_line
         if len(lines_R) != table.num_rows + len(bad):
@@ -63,9 +55,10 @@ class CsvBlock:
             name: table.column(number).combine_chunks()
             for name, number in zip(names, numbers, strict=True)
         }
-        return arrays, np.delete(lines_R, bad_rows).tolist(), rejects
+        keys = [f"{self.name}:{line}" for line in np.delete(lines_R, bad_rows).tolist()]
+        return ColumnRows(arrays, keys, rejects)
 
-    def _read(self, numbers: list[str], bad: list[pyarrow.csv.InvalidRow]) -> pyarrow.Table:
+    def _parse(self, numbers: list[str], bad: list[pyarrow.csv.InvalidRow]) -> pyarrow.Table:
         def note(row: pyarrow.csv.InvalidRow) -> str:
             bad.append(row)
             return "skip"

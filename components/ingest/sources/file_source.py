@@ -1,16 +1,15 @@
 """A source of files that each hold many rows, whatever their format."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import pyarrow
 
 from components.ingest.config import DataConfig
 from components.ingest.sources import arrow_files, columns, csv_files, files, jsonl_files
-from components.ingest.sources.base import Block
+from components.ingest.sources.base import ColumnBlock
 from components.ingest.sources.config import FilesSource
 
 _READERS: Mapping[str, Any] = {
@@ -21,13 +20,6 @@ _READERS: Mapping[str, Any] = {
 # About how many times its own size the examples of a file take, which name each column again.
 _GROWTH = {"csv": 4.0, "parquet": 10.0, "jsonl": 1.5}
 _GZIP_GROWTH = 5.0
-
-
-class ColumnBlock(Block, Protocol):
-    """A block that can give single columns too."""
-
-    def arrays(self, names: Sequence[str]) -> dict[str, pyarrow.Array]:
-        """Returns some columns of the rows that can be read."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,12 +50,17 @@ class FileSource:
     @property
     def num_bytes(self) -> int:
         """About how much the examples take."""
+        return round(self.file_bytes * _GROWTH[self.kind])
+
+    @property
+    def file_bytes(self) -> int:
+        """About how much the files take when they are not compressed."""
         sizes = (
             file.size_bytes() * (_GZIP_GROWTH if file.name.endswith(".gz") else 1.0)
             for found in self.split_files.values()
             for file in found
         )
-        return round(sum(sizes) * _GROWTH[self.kind])
+        return round(sum(sizes))
 
     def files(self) -> dict[str, Path | files.SourceFile]:
         """The files, split by split."""
@@ -89,7 +86,7 @@ class FileSource:
         for block in self.blocks():
             if block.split == "train":
                 problems = columns.Problems()
-                times_N = columns.seconds(name, block.arrays([name])[name], problems)
+                times_N = columns.seconds(name, block.read([name]).arrays[name], problems)
                 yield np.delete(times_N, list(problems))
 
 

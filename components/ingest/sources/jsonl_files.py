@@ -10,7 +10,7 @@ import pyarrow
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError, RowError
 from components.ingest.sources import assemble, columns, files
-from components.ingest.sources.base import Reject, Row
+from components.ingest.sources.base import ColumnRows, Reject, Row
 from components.ingest.sources.config import JsonlSource
 
 _CHUNK_BYTES = 1 << 18
@@ -30,15 +30,12 @@ class LinesBlock:
 
     def rows(self) -> Iterator[Row | Reject]:
         """Yields the rows, then the lines that are no JSON objects."""
-        objects, rejects = parse_lines(self.lines, name=self.name, first_line=self.first_line)
-        names = columns.used_columns(self.data)
-        yield from assemble.rows(self.data, to_arrays(objects.values(), names), list(objects))
-        yield from rejects
+        return assemble.block_rows(self.data, self.read)
 
-    def arrays(self, names: Sequence[str]) -> dict[str, pyarrow.Array]:
-        """Returns some columns, without the lines that are no JSON objects."""
-        objects, _ = parse_lines(self.lines, name=self.name, first_line=self.first_line)
-        return to_arrays(objects.values(), names)
+    def read(self, names: Sequence[str]) -> ColumnRows:
+        """Returns some columns; a line is rejected if it is no JSON object."""
+        objects, rejects = parse_lines(self.lines, name=self.name, first_line=self.first_line)
+        return ColumnRows(to_arrays(list(objects.values()), names), list(objects), rejects)
 
 
 def read_blocks(
@@ -127,7 +124,7 @@ def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def to_arrays(
-    objects: Sequence[Mapping[str, Any]] | Any, names: Sequence[str]
+    objects: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> dict[str, pyarrow.Array]:
     """Returns a column for each name; one whose values are of several kinds becomes texts."""
     return {name: _to_array([value.get(name) for value in objects]) for name in names}
