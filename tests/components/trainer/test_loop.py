@@ -2,6 +2,7 @@ import json
 import os
 
 import numpy as np
+import psutil
 import tensorflow as tf
 
 from components.trainer import config, logs, loop, monitors, tensorboard
@@ -149,3 +150,26 @@ def test_tensorboard_files_hold_scalars_histograms_and_settings(tmp_path):
     assert {"settings", "train/loss", "train/gradient_norm", "epoch/val_loss"} <= tags
     assert {"weights/hidden/kernel", "weight_norm/hidden/kernel"} <= tags
     assert any("hidden" in name for name in graph_nodes)
+
+
+def test_memory_stays_flat_over_200_epochs(tmp_path):
+    train_step = toy.train_step(toy.model())
+    log = logs.JsonLog(tmp_path / "log.jsonl")
+    board = tensorboard.TensorBoardLog(tmp_path / "board", train_step, {})
+    batches = toy.batches()
+    state, resident_bytes = None, []
+    for num_epochs in (20, 220):
+        training_loop = loop.Loop(
+            train_step,
+            toy.rate(),
+            loop.LoopPlan(num_epochs=num_epochs, steps_per_epoch=5, steps_per_execution=5),
+            evaluate=lambda: _NO_CHANGE,
+            hooks=[log, board],
+            state=state,
+        )
+        training_loop.run(batches)
+        state = training_loop.state
+        resident_bytes.append(psutil.Process().memory_info().rss)
+    log.close()
+    board.close(has_finished=True)
+    assert resident_bytes[1] <= 1.05 * resident_bytes[0]
