@@ -55,8 +55,3 @@ def test_service_without_an_address_of_its_dispatcher_is_bad_input():
     arguments = ["service", "worker", "--dispatcher", "nowhere"]
     result = click.testing.CliRunner().invoke(data.command, arguments)
     assert result.exit_code == 2 and "HOST:PORT of its dispatcher" in result.output
-
-
-def test_preview_of_a_table_is_bad_input():
-    result = click.testing.CliRunner().invoke(data.command, ["preview", "taxi"])
-    assert result.exit_code == 2 and "a recipe whose input is data.table" in result.output
