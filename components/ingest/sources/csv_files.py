@@ -19,20 +19,14 @@ from components.ingest.sources.config import CsvSource
 _OTHER_DELIMITERS = ";\t|,"
 
 
-@dataclasses.dataclass(frozen=True)
-class CsvBlock:
-    """Some records of a file, which are parsed where the block is expanded."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CsvRecords:
+    """Some records of a file."""
 
-    split: str
     name: str
     header: tuple[str, ...]
     delimiter: str
     records: csv_records.Records
-    data: DataConfig
-
-    def rows(self) -> Iterator[Row | Reject]:
-        """Yields the rows, then what does not have the right number of values."""
-        return assemble.block_rows(self.data, self.read)
 
     def read(self, names: Sequence[str]) -> ColumnRows:
         """Returns some columns as bytes; a row is rejected if it has too many or few values."""
@@ -89,6 +83,18 @@ class CsvBlock:
         )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CsvBlock(CsvRecords):
+    """Some records of a file, which are parsed where the block is expanded."""
+
+    split: str
+    data: DataConfig
+
+    def rows(self) -> Iterator[Row | Reject]:
+        """Yields the rows, then what does not have the right number of values."""
+        return assemble.block_rows(self.data, self.read)
+
+
 def read_blocks(
     split: str, file: files.SourceFile, source: CsvSource, data: DataConfig
 ) -> Iterator[CsvBlock]:
@@ -106,7 +112,14 @@ def read_blocks(
             hint = _delimiter_hint(header, source.delimiter)
             columns.check_columns(data, header, where=file.uri, hint=hint)
         if records.data.strip():
-            yield CsvBlock(split, file.name, header, source.delimiter, records, data)
+            yield CsvBlock(
+                split=split,
+                name=file.name,
+                header=header,
+                delimiter=source.delimiter,
+                records=records,
+                data=data,
+            )
     if header is None:
         raise DataError(
             f"Expected {file.uri} to begin with the names of its columns. Received: an empty "

@@ -1,4 +1,9 @@
+import json
+
 import click.testing
+import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from pipeline import recipe_draft, recipe_files
@@ -73,3 +78,74 @@ def test_place_that_cannot_be_written_is_bad_input(run, tmp_path):
 )
 def test_name_is_one_that_recipes_allow(tmp_path, folder, name):
     assert recipe_draft.recipe_name(tmp_path / folder) == name
+
+
+def write_trips(tmp_path, num_rows=400):
+    lines = [
+        f"t{n},{n % 7}.5,{'cash' if n % 3 else 'card'},same,{n % 2}\n" for n in range(num_rows)
+    ]
+    (tmp_path / "trips.csv").write_text("id,fare,paid,city,tip\n" + "".join(lines))
+    return tmp_path / "trips.csv"
+
+
+def test_a_table_gets_its_columns_by_kind_without_ids_and_constants(run, tmp_path):
+    result = run(write_trips(tmp_path), "--label", "tip")
+    assert result.output.startswith("400 rows, 5 columns -> trips.toml")
+    recipe = recipe_files.load("./trips.toml")
+    kinds = {name: column.kind for name, column in recipe.data.table.columns.items()}
+    assert kinds == {"fare": "number", "paid": "category"}
+    assert (recipe.task, recipe.data.class_names) == ("tabular_classification", ("0", "1"))
+    assert recipe.evaluation.min_accuracy == 0.52
+    text = (tmp_path / "trips.toml").read_text()
+    assert "# Left out: id differs in nearly every row." in text
+    assert "# Left out: city never changes." in text
+
+
+def test_a_number_is_predicted_better_than_by_its_mean(run, tmp_path):
+    run(write_trips(tmp_path), "--target", "fare")
+    recipe = recipe_files.load("./trips.toml")
+    assert (recipe.task, recipe.data.target.source_name) == ("tabular_regression", "fare")
+    assert recipe.evaluation.max_mae == pytest.approx(12 / 7, rel=0.01)
+
+
+def test_texts_in_json_lines_get_a_bag_of_embeddings(run, tmp_path):
+    rows = [
+        {"review": f"this is review number {n} of a thing", "score": "good" if n % 3 else "bad"}
+        for n in range(200)
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "reviews.jsonl").write_text(lines)
+    run(tmp_path / "reviews.jsonl")
+    recipe = recipe_files.load("./reviews.toml")
+    assert (recipe.task, recipe.model.architecture) == ("text_classification", "bag_of_embeddings")
+    assert recipe.data.class_names == ("bad", "good")
+
+
+def test_a_series_gets_its_period_and_is_split_by_time(run, tmp_path):
+    hours = np.arange(24 * 40)
+    load = np.sin(hours * 2 * np.pi / 24) + np.random.default_rng(0).normal(0, 0.05, len(hours))
+    table = pyarrow.table({"when": hours * 3600, "load": load})
+    pyarrow.parquet.write_table(table, tmp_path / "load.parquet")
+    run(tmp_path / "load.parquet", "--time", "when", "--value", "load")
+    recipe = recipe_files.load("./load.toml")
+    series = recipe.data.series
+    assert (series.period_steps, series.horizon_steps, series.history_steps) == (24, 24, 48)
+    assert (recipe.data.splits.by, recipe.model.architecture) == ("time", "dlinear")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trips.csv", "--label", "tipp"], 'Expected a column "tipp". Received: id, fare'),
+        (["trips.csv", "--time", "id"], "Give --label, or --target, or --time and --value"),
+        (["pictures", "--label", "tip"], "--label needs a file of rows"),
+        (["trips.xls"], "a file whose name ends with .csv"),
+        (["empty.csv"], "Expected rows in"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_bad_input(run, tmp_path, arguments, message):
+    write_trips(tmp_path)
+    (tmp_path / "trips.xls").write_text("x")
+    (tmp_path / "empty.csv").write_text("")
+    result = run(*arguments)
+    assert result.exit_code == 2 and message in result.output

@@ -1,0 +1,185 @@
+"""A look at a file of rows before there is a recipe: its columns, what they hold, and a period."""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+
+from components.ingest.errors import DataError
+from components.ingest.sources import (
+    arrow_files,
+    columns,
+    csv_files,
+    csv_records,
+    files,
+    jsonl_files,
+)
+
+MAX_ROWS = 200_000
+
+_DELIMITERS = ",;\t|"
+_MAX_CATEGORY_SHARE = 0.5
+_MIN_TEXT_CHARS = 25
+_MAX_PERIOD_SHARE = 3
+_MIN_CORRELATION = 0.2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ColumnSurvey:
+    """What a column holds: "number", "category", "text", "constant", or "id" if all differ."""
+
+    kind: str
+    counts: Mapping[str, int]  # Rows of each value, the most frequent first; none is left out.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableSurvey:
+    """The first rows of a file, up to MAX_ROWS."""
+
+    source_kind: str  # csv, parquet or jsonl.
+    delimiter: str
+    num_rows: int
+    arrays: dict[str, pyarrow.Array]
+    columns: dict[str, ColumnSurvey]
+
+
+def survey_table(path: Path) -> TableSurvey:
+    """Looks at a CSV, Parquet, Arrow or JSON lines file.
+
+    Raises:
+        DataError: If it is none of these, cannot be read, or has no rows.
+    """
+    (file,) = files.list_files([str(path)])
+    kind, delimiter, pieces = _pieces(file)
+    found, num_rows = [], 0
+    for piece in pieces:
+        found.append(piece)
+        num_rows += len(next(iter(piece.values()))) if piece else 0
+        if num_rows >= MAX_ROWS:
+            break
+    if not num_rows:
+        raise DataError(f"Expected rows in {path}. Received: none. Name another file.")
+    names = dict.fromkeys(name for piece in found for name in piece)
+    arrays = {name: _joined(name, found) for name in names}
+    surveys = {name: _survey_column(name, array) for name, array in arrays.items()}
+    return TableSurvey(
+        source_kind=kind, delimiter=delimiter, num_rows=num_rows, arrays=arrays, columns=surveys
+    )
+
+
+def _pieces(file: files.SourceFile) -> tuple[str, str, Iterator[dict[str, pyarrow.Array]]]:
+    suffixes = Path(file.name.removesuffix(".gz")).suffix.lower()
+    if suffixes in (".csv", ".tsv", ".txt"):
+        return _csv_pieces(file)
+    if suffixes in (".jsonl", ".ndjson", ".json"):
+        return "jsonl", ",", _json_pieces(file)
+    if suffixes in (".parquet", ".arrow", ".feather"):
+        return "parquet", ",", _arrow_pieces(file)
+    raise DataError(
+        "Expected a folder, or a file whose name ends with .csv, .tsv, .jsonl, .parquet, .arrow or "
+        f".feather. Received: {file.name}. Rename it, or write the recipe by hand."
+    )
+
+
+def _csv_pieces(
+    file: files.SourceFile,
+) -> tuple[str, str, Iterator[dict[str, pyarrow.Array]]]:
+    first_line = next(files.chunks(file, 1 << 16), b"").split(b"\n")[0].decode(errors="replace")
+    delimiter = max(_DELIMITERS, key=first_line.count)
+
+    def read() -> Iterator[dict[str, pyarrow.Array]]:
+        header: tuple[str, ...] | None = None
+        for records in csv_records.read_records(file, delimiter=delimiter, encoding="utf-8"):
+            if header is None:
+                header, records = csv_files.take_header(file, records, delimiter)
+            if records.data.strip():
+                block = csv_files.CsvRecords(
+                    name=file.name, header=header, delimiter=delimiter, records=records
+                )
+                rows = block.read(header)
+                problems = columns.Problems()
+                yield {
+                    name: columns.plain(name, array, problems)
+                    for name, array in rows.arrays.items()
+                }
+
+    return "csv", delimiter, read()
+
+
+def _json_pieces(file: files.SourceFile) -> Iterator[dict[str, pyarrow.Array]]:
+    for lines in jsonl_files.whole_lines(file):
+        objects, _ = jsonl_files.parse_lines(lines, name=file.name, first_line=1)
+        names = list(dict.fromkeys(name for value in objects.values() for name in value))
+        yield jsonl_files.to_arrays(list(objects.values()), names)
+
+
+def _arrow_pieces(file: files.SourceFile) -> Iterator[dict[str, pyarrow.Array]]:
+    with arrow_files.reading(file) as raw:
+        names, batches = arrow_files.open_batches(file, raw, None)
+        for batch in batches:
+            yield dict(zip(names, batch.columns, strict=True))
+
+
+def _joined(name: str, pieces: list[dict[str, pyarrow.Array]]) -> pyarrow.Array:
+    found = [piece[name] for piece in pieces if name in piece]
+    if len({array.type for array in found}) > 1:
+        found = [array.cast(pyarrow.string()) for array in found]
+    return pyarrow.chunked_array(found).combine_chunks()
+
+
+def _survey_column(name: str, array: pyarrow.Array) -> ColumnSurvey:
+    if pyarrow.types.is_nested(array.type) or pyarrow.types.is_binary(array.type):
+        return ColumnSurvey(kind="other", counts={})
+    texts = columns.texts(name, array, columns.Problems())
+    texts = texts.filter(pyarrow.compute.not_equal(texts, ""))
+    counted = texts.value_counts().to_pylist()
+    counts = {item["values"]: item["counts"] for item in counted if item["values"] is not None}
+    counts = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return ColumnSurvey(kind=_kind(name, array, counts), counts=counts)
+
+
+def _kind(name: str, array: pyarrow.Array, counts: Mapping[str, int]) -> str:
+    num_rows = sum(counts.values())
+    if len(counts) < 2:
+        return "constant"
+    is_unlike = len(counts) > _MAX_CATEGORY_SHARE * num_rows
+    if pyarrow.types.is_temporal(array.type):
+        return "time"
+    problems = columns.Problems()
+    columns.numbers(name, array, problems)
+    if not problems:
+        is_id = name.lower().endswith("id") or name.lower() in ("index", "rownames", "row")
+        return "id" if is_id and len(counts) == num_rows else "number"
+    if not is_unlike:
+        return "category"
+    sample = list(itertools.islice(counts, 1000))
+    length = sum(map(len, sample)) / len(sample)
+    has_words = sum(" " in text for text in sample) > len(sample) / 2
+    return "text" if has_words and length >= _MIN_TEXT_CHARS else "id"
+
+
+def find_period(values_T: np.ndarray) -> int:
+    """Returns after how many steps a series resembles itself most, 1 if after none.
+
+    The peak of the autocorrelation of the differences, among lags up to a third of the series.
+    """
+    step_T = np.diff(values_T.astype(np.float64))
+    if len(step_T) < 2 * _MAX_PERIOD_SHARE:
+        return 1
+    step_T = step_T - step_T.mean()
+    spectrum = np.abs(np.fft.rfft(step_T, 2 * len(step_T))) ** 2
+    correlation = np.fft.irfft(spectrum)[: len(step_T) // _MAX_PERIOD_SHARE]
+    if len(correlation) < 4 or correlation[0] <= 0:
+        return 1
+    correlation = correlation / correlation[0]
+    peaks = np.flatnonzero(
+        (correlation[1:-1] > correlation[:-2]) & (correlation[1:-1] >= correlation[2:])
+    )
+    if not len(peaks):
+        return 1
+    best = int(peaks[np.argmax(correlation[peaks + 1])]) + 1
+    return best if correlation[best] >= _MIN_CORRELATION else 1
