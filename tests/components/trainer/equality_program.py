@@ -2,7 +2,7 @@
 
 TensorFlow fixes the number of logical devices once per process, so that each count needs its own.
 
-    python equality_program.py NUM_REPLICAS OUTPUT.npz [CASE ...]
+    python equality_program.py NUM_REPLICAS OUTPUT.npz
 
 With TF_CONFIG set it is one worker of a cluster, and NUM_REPLICAS counts the whole cluster.
 """
@@ -57,8 +57,6 @@ CASES = {
     # An example that only the last replica sees overflows.
     "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
 }
-# Enough for four devices and for two real processes: every kind of sum, in a loop on the device.
-SHORT_CASES = ("adamw_decay_clip", "batch_norm_accumulation", "ema", "float16_overflow")
 
 
 def batches(*, weighted, bad_example=None, numbers=False):
@@ -173,8 +171,8 @@ def _dropout_masks(distribution):
     return np.concatenate(distribution.experimental_local_results(masks))
 
 
-def main(num_replicas, output, names):
-    """Runs the cases and writes `case/name` arrays."""
+def main(num_replicas, output):
+    """Runs all cases and writes `case/name` arrays."""
     if "TF_CONFIG" in os.environ:
         distribution = strategy.make_strategy("multi_worker_mirrored")
     else:
@@ -185,11 +183,11 @@ def main(num_replicas, output, names):
         distribution = strategy.make_strategy("mirrored" if num_replicas > 1 else "one_device")
     assert distribution.num_replicas_in_sync == num_replicas
     arrays = {}
-    for name in names or CASES:
-        for key, value in train(CASES[name], distribution).items():
+    for name, case in CASES.items():
+        for key, value in train(case, distribution).items():
             arrays[f"{name}/{key}"] = value
     np.savez(output, **arrays)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2], sys.argv[3:])
+    main(int(sys.argv[1]), sys.argv[2])

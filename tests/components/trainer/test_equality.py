@@ -1,6 +1,7 @@
 """N replicas equal one device, case by case; see equality_program.py."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -20,12 +21,12 @@ _TOLERANCE = 1e-6
 _FLOAT16_TOLERANCE = 2e-3
 
 
-def _start(output, num_replicas, *cases, tf_config=None):
+def _start(output, num_replicas, *, tf_config=None):
     environment = {**os.environ, "PYTHONPATH": str(_ROOT), "TF_CPP_MIN_LOG_LEVEL": "2"}
     environment.pop("TF_CONFIG", None)
     if tf_config is not None:
         environment["TF_CONFIG"] = json.dumps(tf_config)
-    command = [sys.executable, equality_program.__file__, str(num_replicas), str(output), *cases]
+    command = [sys.executable, equality_program.__file__, str(num_replicas), str(output)]
     return subprocess.Popen(command, env=environment)
 
 
@@ -54,8 +55,7 @@ def results(tmp_path_factory):
     def arrays(num_replicas):
         if num_replicas not in cache:
             output = directory / f"{num_replicas}.npz"
-            cases = equality_program.SHORT_CASES if num_replicas > 2 else ()
-            _finish(_start(output, num_replicas, *cases))
+            _finish(_start(output, num_replicas))
             cache[num_replicas] = np.load(output)
         return cache[num_replicas]
 
@@ -72,7 +72,6 @@ def worker_results(tmp_path_factory):
         _start(
             output,
             2,
-            *equality_program.SHORT_CASES,
             tf_config={"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}},
         )
         for index, output in enumerate(outputs)
@@ -101,16 +100,14 @@ def _assert_equal(one, several, case):
 
 
 @pytest.mark.parametrize(
-    ("num_replicas", "case"),
-    [(2, case) for case in equality_program.CASES]
-    + [(4, case) for case in equality_program.SHORT_CASES],
+    ("num_replicas", "case"), itertools.product((2, 4), equality_program.CASES)
 )
 def test_replicas_train_and_measure_as_one_device_does(results, num_replicas, case):
     _assert_equal(results(1), results(num_replicas), case)
 
 
 @pytest.mark.parametrize("worker", [0, 1])
-@pytest.mark.parametrize("case", equality_program.SHORT_CASES)
+@pytest.mark.parametrize("case", equality_program.CASES)
 def test_two_processes_train_and_measure_as_one_device_does(results, worker_results, case, worker):
     _assert_equal(results(1), worker_results[worker], case)
 
