@@ -147,7 +147,7 @@ def _ask(
             name: tf.ensure_shape(tf.constant([value], spec.dtype), spec.shape)
             for name, value, spec in _with_specs(question, signature)
         }
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, tf.errors.InvalidArgumentError):
         shapes = ", ".join(
             f"{name} {tuple(spec.shape[1:])}" for name, _, spec in _with_specs(question, signature)
         )

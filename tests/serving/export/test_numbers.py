@@ -16,7 +16,8 @@ from models import config, inputs, registry
 from models.blocks import heads
 from serving.export import export, saved_model_file
 
-SOURCE = {"kind": "sklearn", "name": "digits"}
+SOURCE = {"kind": "parquet", "path": "/data/readings.parquet"}
+BY_TIME = {"by": "time", "key": "t"}
 
 
 def _example(**values):
@@ -38,6 +39,7 @@ def series(tmp_path_factory):
     data = DataConfig.from_dict(
         {
             "source": SOURCE,
+            "splits": BY_TIME,
             "series": {
                 "time": "t",
                 "value": "y",
@@ -129,6 +131,7 @@ def test_class_names_of_a_model_of_numbers_are_refused(tmp_path):
         DataConfig.from_dict(
             {
                 "source": SOURCE,
+                "splits": BY_TIME,
                 "series": {"time": "t", "value": "y", "history_steps": 2, "horizon_steps": 1},
             }
         ),
