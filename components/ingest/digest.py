@@ -50,6 +50,34 @@ def files_digest(files: Mapping[str, Path | SourceFile], cache_dir: Path) -> str
 
 
 @contextlib.contextmanager
+def unchanged(files: Mapping[str, Path | SourceFile]) -> Iterator[None]:
+    """Checks that the files are the same after the block as before it, by size and time.
+
+    Raises:
+        DataError: If one is gone or was written meanwhile.
+    """
+    before = {name: _stamp(path) for name, path in files.items()}
+    yield
+    for name, path in files.items():
+        if (after := _stamp(path)) != before[name]:
+            happened = "is gone" if after is None else "was written"
+            raise DataError(
+                f"Expected the source to stay as it is while it is read. Received: {name}, which "
+                f"{happened} meanwhile. Run again when nothing writes to it."
+            )
+
+
+def _stamp(path: Path | SourceFile) -> str | None:
+    try:
+        if isinstance(path, SourceFile):
+            return path.stamp()
+        status = path.stat()
+    except OSError:
+        return None
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+
+
+@contextlib.contextmanager
 def _cache(cache_dir: Path) -> Iterator[sqlite3.Connection]:
     """Opens the table of known digests, or an empty one if the cache cannot be written."""
     try:

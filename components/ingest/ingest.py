@@ -86,7 +86,7 @@ def _input_digest(data: DataConfig, seed: int, source_digest: str) -> str:
 
 def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
     num_shards = max(_MIN_SHARDS, -(-source.num_bytes // _SHARD_BYTES))
-    with atomic.new_folder(final) as folder:
+    with atomic.new_folder(final) as folder, digest.unchanged(source.files()):
         plan = writer.WritePlan(
             folder=folder,
             class_names=data.class_names,

@@ -1,5 +1,8 @@
+import pytest
+
 from components.ingest import example, ingest, tfrecord
 from components.ingest.config import DataConfig
+from components.ingest.errors import DataError
 from components.ingest.sources.base import Row
 from tests.components import data_factories
 
@@ -19,7 +22,7 @@ def number_rows(count):
     )
 
 
-def ingest_numbers(rows, cache_dir):
+def ingest_from(source, cache_dir):
     data = DataConfig.from_dict(
         {
             "source": {"kind": "sklearn", "name": "digits"},
@@ -28,8 +31,11 @@ def ingest_numbers(rows, cache_dir):
             "splits": {"validation_share": 0.25, "test_share": 0.25},
         }
     )
-    source = data_factories.RowsSource(rows)
     return ingest.ingest_source(source, data, seed=1, cache_dir=cache_dir)
+
+
+def ingest_numbers(rows, cache_dir):
+    return ingest_from(data_factories.RowsSource(rows), cache_dir)
 
 
 def test_rows_without_labels_have_their_target_and_no_class_counts(tmp_path):
@@ -104,3 +110,27 @@ def test_every_fold_of_a_file_has_the_same_test_split(tmp_path):
     ]
     assert keys[0][0] == keys[0][1] == keys[0][2]
     assert len(set.union(*keys[1])) == sum(map(len, keys[1])) == 100 - len(keys[0][0])
+
+
+@pytest.mark.parametrize(
+    ("happen", "message"),
+    [
+        (lambda path: path.write_text("size,target\n1,2\n"), r"t.csv, which was written meanwhile"),
+        (lambda path: path.unlink(), r"t.csv, which is gone meanwhile"),
+    ],
+)
+def test_a_file_that_changes_while_it_is_read_leaves_no_dataset(tmp_path, happen, message):
+    path = tmp_path / "t.csv"
+    path.write_text("size,target\n5,6\n")
+
+    class ChangingSource(data_factories.RowsSource):
+        def files(self):
+            return {"t.csv": path}
+
+        def rows(self):
+            happen(path)
+            return super().rows()
+
+    with pytest.raises(DataError, match=message):
+        ingest_from(ChangingSource(number_rows(40)), tmp_path)
+    assert not [found for found in (tmp_path / "datasets").iterdir() if found.is_dir()]
