@@ -3,12 +3,9 @@
 Legend: K classes.
 """
 
-import contextlib
 import dataclasses
-import os
 import pathlib
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline import questions
@@ -101,13 +98,13 @@ def _read_facts(model_dir: pathlib.Path) -> dict[str, Any]:
 
 
 def _load_signatures(model_dir: pathlib.Path) -> Any:
-    with _quiet():
+    with tensorflow_import.quiet():
         # Here, and not at the top: faults of the folder and the files are told without TensorFlow.
         tensorflow_import.import_tensorflow()
     import tensorflow as tf
 
     try:
-        with _quiet():
+        with tensorflow_import.quiet():
             model = tf.saved_model.load(str(model_dir))
     except (OSError, ValueError, RuntimeError, tf.errors.OpError) as error:
         raise PredictionError(
@@ -174,20 +171,3 @@ def _with_specs(question: Question, signature: _Signature) -> list[tuple[str, An
 def _described(signatures: Mapping[str, _Signature]) -> str:
     described = (f"{name} ({', '.join(found.specs)})" for name, found in signatures.items())
     return "; ".join(sorted(described)) or "none"
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Drops what TensorFlow's native code writes to standard error while it looks for devices.
-
-    Its own TF_CPP_MIN_LOG_LEVEL does not silence what is logged before its logging is set up.
-    """
-    sys.stderr.flush()
-    kept = os.dup(2)
-    try:
-        with open(os.devnull, "wb") as nothing:
-            os.dup2(nothing.fileno(), 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)

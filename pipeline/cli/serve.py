@@ -109,7 +109,12 @@ def _serve(settings: config.ServerConfig) -> None:
     # import it in its own way, before anything else does.
     from serving.server import tensorflow_import
 
-    tensorflow_import.import_tensorflow()
+    with tensorflow_import.quiet():
+        tensorflow_import.import_tensorflow()
+        import tensorflow as tf
+
+        # Looks for GPUs now, and not while it can be heard.
+        tf.config.list_physical_devices()
     from serving.server import app, errors
 
     def announce(server: "app.Server") -> None:

@@ -1,9 +1,11 @@
 """Imports TensorFlow for a process that only runs SavedModels."""
 
+import contextlib
 import importlib
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 
 # TensorFlow reads it when it makes its first session: "1" gives each session threads of its own.
 OWN_THREADS_VARIABLE = "TF_OVERRIDE_GLOBAL_THREADPOOL"
@@ -26,3 +28,20 @@ def import_tensorflow() -> None:
         importlib.import_module("tensorflow")
     finally:
         del sys.modules["keras"]
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Drops what TensorFlow's native code writes to standard error while it looks for devices.
+
+    Its own TF_CPP_MIN_LOG_LEVEL does not silence what is logged before its logging is set up.
+    """
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        with open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
