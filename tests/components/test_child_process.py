@@ -1,5 +1,6 @@
 """Checks that a child process dies with its parent, and ends in order when asked to."""
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -52,3 +53,25 @@ def test_termination_can_be_an_interrupt():
     child.send_signal(signal.SIGTERM)
     out, _ = child.communicate(timeout=_DEADLINE_SECS)
     assert (out, child.returncode) == (b"cleaned up\n", 0)
+
+
+def test_a_child_is_the_command_itself_with_its_arguments_and_environment():
+    program = "import os, sys; print(os.getpid(), sys.argv[1:], os.environ['WORD'])"
+    child = child_process.start(
+        [sys.executable, "-c", program, "a b", ""],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "WORD": "x y"},
+    )
+    out, _ = child.communicate(timeout=_DEADLINE_SECS)
+    assert out.decode().strip() == f"{child.pid} ['a b', ''] x y"
+
+
+def test_starting_a_child_runs_no_handlers_of_a_fork():
+    """Handlers of libraries, such as gRPC's, run in a copy of a process whose threads are gone."""
+    program = (
+        "import os, subprocess, sys; from components import child_process;"
+        "os.register_at_fork(after_in_child=lambda: os.write(2, b'forked'));"
+        "child_process.start([sys.executable, '-c', ''], stderr=subprocess.PIPE)"
+        ".communicate()[1] and sys.exit('The handler ran.')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=_DEADLINE_SECS)
