@@ -165,7 +165,7 @@ class EngineRun:
             ),
             published=published,
             report_path=result.get("report_path"),
-            data_findings=result.get("data_findings") or [],
+            data_findings=result.get("data_findings") or self.board.data_findings,
             ask=self._ask_words() if published else (),
             fingerprints=self.request.digests() if self.request else {},
         )

@@ -29,13 +29,12 @@ class Executor(base_executor.BaseExecutor):
         guard_config = config.DataGuardConfig.from_dict(json.loads(exec_properties["config"]))
         examples = artifact_utils.get_single_instance(input_dict["examples"])
         findings = guard.find_all(pathlib.Path(examples.uri), guard_config)
+        told = [
+            {**finding.to_dict(), "accepted": guard_config.accept.get(finding.name, "")}
+            for finding in findings
+        ]
+        # A run that is stopped here leaves no artifact that could tell of them.
+        progress.report("data_findings", step=guard.STEP, findings=told)
         guard.check(findings, guard_config)
         progress.report("message", step=guard.STEP, text=guard.summary(findings))
-        artifact_utils.get_single_instance(output_dict["findings"]).write(
-            {
-                "findings": [
-                    {**finding.to_dict(), "accepted": guard_config.accept.get(finding.name, "")}
-                    for finding in findings
-                ]
-            }
-        )
+        artifact_utils.get_single_instance(output_dict["findings"]).write({"findings": told})

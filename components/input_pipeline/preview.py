@@ -6,6 +6,7 @@ Legend: B batch, H height, W width, C channels, N samples or steps.
 import json
 from typing import Any
 
+import matplotlib
 import numpy as np
 import PIL.Image
 import PIL.ImageDraw
@@ -25,6 +26,10 @@ TABLES = {
 _TILE_PX = 96
 _GAP_PX = 4
 _TITLE_PX = 16
+# Of a recording, a spectrogram above its curve.
+_CURVE_PX = 28
+_WINDOW_SAMPLES = 256
+_SPAN_DB = 80.0
 
 
 def settings_in_use(config: InputConfig, kind: str) -> dict[str, InputConfig]:
@@ -60,8 +65,9 @@ def draw_sheet(
     """Draws a row of examples as they are, one for each setting alone, and one for all together.
 
     Args:
-        examples: One for each column: images uint8 (B, H, W, C), recordings float32 (B, N) or
-            series float32 (B, N, C), of which the first channel is drawn.
+        examples: One for each column: images uint8 (B, H, W, C); recordings float32 (B, N), of
+            which the power by time and frequency is drawn above the samples; or series float32
+            (B, N, C), of which the first channel is drawn.
         answers: Labels (B,), or targets.
         config: The recipe's `[input]`.
         spec: What the model reads; an image, a recording or a series.
@@ -117,19 +123,45 @@ def _toml(value: Any) -> str:
 
 
 def _tile(example: np.ndarray, original: np.ndarray) -> PIL.Image.Image:
-    if example.dtype != np.uint8:
-        return _curve(example.reshape(len(example), -1)[:, 0], original)
-    picture = PIL.Image.fromarray(example[..., 0] if example.shape[2] == 1 else example)
-    return picture.resize((_TILE_PX, _TILE_PX), PIL.Image.Resampling.NEAREST)
+    if example.dtype == np.uint8:
+        picture = PIL.Image.fromarray(example[..., 0] if example.shape[2] == 1 else example)
+        return picture.resize((_TILE_PX, _TILE_PX), PIL.Image.Resampling.NEAREST)
+    if example.ndim == 1:
+        tile = PIL.Image.new("RGB", (_TILE_PX, _TILE_PX))
+        tile.paste(_spectrogram(example, original, height_px=_TILE_PX - _CURVE_PX), (0, 0))
+        tile.paste(_curve(example, original, height_px=_CURVE_PX), (0, _TILE_PX - _CURVE_PX))
+        return tile
+    return _curve(example[:, 0], original[:, 0], height_px=_TILE_PX)
 
 
-def _curve(values_N: np.ndarray, original: np.ndarray) -> PIL.Image.Image:
+def _curve(values_N: np.ndarray, original_N: np.ndarray, *, height_px: int) -> PIL.Image.Image:
     """Draws values from left to right, on the scale of the example as it was."""
-    picture = PIL.Image.new("RGB", (_TILE_PX, _TILE_PX), "#eceff1")
-    first = original.reshape(len(original), -1)[:, 0]
-    middle, reach = (first.max() + first.min()) / 2, max(np.ptp(first), 1e-6) * 0.7
+    picture = PIL.Image.new("RGB", (_TILE_PX, height_px), "#eceff1")
+    middle = (original_N.max() + original_N.min()) / 2
+    reach = max(np.ptp(original_N), 1e-6) * 0.7
     across = np.linspace(0, _TILE_PX - 1, len(values_N))
-    down = np.clip((0.5 - (values_N - middle) / (2 * reach)) * (_TILE_PX - 1), 0, _TILE_PX - 1)
+    down = np.clip((0.5 - (values_N - middle) / (2 * reach)) * (height_px - 1), 0, height_px - 1)
     points = list(zip(across.tolist(), down.tolist(), strict=True))
     PIL.ImageDraw.Draw(picture).line(points, fill="#1565c0")
     return picture
+
+
+def _spectrogram(
+    samples_N: np.ndarray, original_N: np.ndarray, *, height_px: int
+) -> PIL.Image.Image:
+    """Draws the power over time and frequency, the lowest below, on the scale of the example."""
+    loudest = _decibels(original_N).max()
+    shares = np.clip(1 + (_decibels(samples_N) - loudest) / _SPAN_DB, 0, 1)
+    colours = matplotlib.colormaps["magma"](shares.T[::-1], bytes=True)[..., :3]
+    picture = PIL.Image.fromarray(colours)
+    return picture.resize((_TILE_PX, height_px), PIL.Image.Resampling.BOX)
+
+
+def _decibels(samples_N: np.ndarray) -> np.ndarray:
+    """Returns the power of each window (rows) at each frequency (columns)."""
+    missing = max(0, _WINDOW_SAMPLES - len(samples_N))
+    windows = np.lib.stride_tricks.sliding_window_view(
+        np.pad(samples_N, (0, missing)), _WINDOW_SAMPLES
+    )[:: _WINDOW_SAMPLES // 2]
+    spectra = np.fft.rfft(windows * np.hanning(_WINDOW_SAMPLES), axis=1)
+    return 10 * np.log10(np.abs(spectra) ** 2 + 1e-12)

@@ -45,6 +45,7 @@ class Board:
         sentence: Why the run stopped; empty if it did not.
         refused: True if a gate stopped it.
         result: Fields of the engine's `result` event; empty until it comes.
+        data_findings: What the data guard found, also when it stopped the run for that.
         num_steps: How many steps the recipe has.
     """
 
@@ -60,6 +61,7 @@ class Board:
         self.sentence = ""
         self.refused = False
         self.result: dict[str, Any] = {}
+        self.data_findings: list[dict[str, Any]] = []
 
     def apply(self, event: Mapping[str, Any]) -> str | None:
         """Takes one event, described in `pipeline.state.request`.
@@ -75,6 +77,9 @@ class Board:
             return self._finish(IMPORTS, event, "done")
         if kind == "result":
             self.result = {key: value for key, value in event.items() if key != "event"}
+            return None
+        if kind == "data_findings":
+            self.data_findings = list(event["findings"])
             return None
         if not isinstance(step, str) or step not in steps.BY_NAME:
             return None

@@ -15,6 +15,7 @@ The engine answers with JSON lines (`components.progress.report`) on the descrip
 | rows | step, rows, and total where it is known |
 | epoch | step, epoch (from 1), num_epochs, seconds, metrics (name -> float) |
 | message | step, text |
+| data_findings | step, findings (name, severity, sentence, examples, cure, accepted reason) |
 | step_finished | step, seconds, cached (true if TFX's cache answered) |
 | step_failed | step, sentence |
 | gate_refused | step, sentence |

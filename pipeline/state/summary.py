@@ -50,8 +50,8 @@ class RunSummary(StrictConfig):
         seconds: Where the time went.
         published: The published model, or None.
         report_path: The report, or None.
-        data_findings: What the data guard found, each with its name, severity, sentence and cure;
-            of a run that the guard stopped, `sentence` tells it.
+        data_findings: What the data guard found, each with its name, severity, sentence and cure,
+            also of a run that it stopped.
         ask: Words that ask `kerasline predict` about a test example, such as `--image FILE`.
         fingerprints: Step -> digest of all that it depends on.
     """

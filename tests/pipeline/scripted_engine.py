@@ -40,6 +40,15 @@ def _refuse(request):
     return 3
 
 
+def _stop_at_the_guard(request):
+    progress.report("step_started", step="data_guard")
+    findings = [{"name": "exact_leaks", "severity": "stop", "examples": [["a.png", "b.png"]]}]
+    progress.report("data_findings", step="data_guard", findings=findings)
+    progress.report("gate_refused", step="data_guard", sentence="One image leaks.")
+    progress.report("result", metrics={}, published_path=None, report_path=None, data_findings=[])
+    return 3
+
+
 def _raise(request):
     raise ValueError("The loss is not finite.")
 
@@ -64,6 +73,7 @@ def _ignore_interrupts(request):
 SCRIPTS = {
     "publish": _publish,
     "refuse": _refuse,
+    "stop at the guard": _stop_at_the_guard,
     "raise": _raise,
     "die": _die,
     "hang": _hang,

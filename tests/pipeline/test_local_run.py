@@ -119,6 +119,14 @@ def test_a_refusing_gate_ends_with_status_3_and_its_sentence(kerasline, tmp_path
     assert [found["status"] for found in _summaries(tmp_path)] == ["gate_refused"]
 
 
+def test_what_the_guard_stopped_for_is_in_the_summary(kerasline, tmp_path):
+    kerasline("run", "stop at the guard")
+    (summary,) = _summaries(tmp_path)
+    (finding,) = summary["data_findings"]
+    assert (summary["status"], finding["name"]) == ("gate_refused", "exact_leaks")
+    assert finding["examples"] == [["a.png", "b.png"]]
+
+
 def test_a_failure_ends_with_status_1_its_sentence_and_the_log(kerasline):
     status, out, _ = kerasline("run", "raise")
     assert status == 1

@@ -66,3 +66,20 @@ def test_series_are_drawn_as_curves_on_the_scale_they_had():
     rows, columns = np.nonzero(pixels[..., 0] < 100)
     # A ramp falls from row to row: 1 / 1.4 of the height.
     assert np.polyfit(columns, rows, 1)[0] == pytest.approx(-1 / 1.4, abs=0.03)
+
+
+def test_a_tone_is_a_bright_line_at_its_frequency_above_the_curve():
+    rate_hz, tone_hz = 8000, 1000
+    tone_N = 0.5 * np.sin(2 * np.pi * tone_hz * np.arange(rate_hz) / rate_hz)
+    recordings_BN = np.stack([tone_N, 0 * tone_N, tone_N]).astype("float32")
+    config = InputConfig.from_dict({"augment_audio": {"noise_snr_db": [0.0, 0.0]}})
+    spec = inputs.AudioInput(num_samples=rate_hz, sample_rate_hz=rate_hz)
+    sheet = preview.draw_sheet(recordings_BN, np.zeros(3, int), config, spec, seed=0)
+    height_px = preview._TILE_PX - preview._CURVE_PX
+    top, left = preview._TITLE_PX, preview._GAP_PX
+    brightness = np.asarray(sheet.convert("L")).astype(int)
+    column = brightness[top : top + height_px, left + 48]
+    # A quarter of the highest frequency, from below.
+    assert np.argmax(column) == pytest.approx(height_px * 0.75, abs=1.5)
+    noisy = brightness[ROW_PX + top : ROW_PX + top + height_px, left : left + 96]
+    assert np.median(noisy) > 2 * np.median(column)
