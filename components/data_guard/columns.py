@@ -180,5 +180,6 @@ def _find_target_leaks(
             limit=config.max_target_leak,
             sentence=f"Columns that each alone avoid nearly all errors of a guess: {shown}.",
             cure="If they are known only after the answer is, take them out of data.table.columns.",
+            columns=tuple(telling),
         )
     ]

@@ -23,6 +23,7 @@ class Finding:
         sentence: What was found, with its count.
         examples: Keys of rows, in groups that belong together.
         cure: What to do about it.
+        columns: The columns that a recipe would leave out for it.
     """
 
     name: FindingName
@@ -31,6 +32,7 @@ class Finding:
     sentence: str
     examples: tuple[tuple[str, ...], ...] = ()
     cure: str = ""
+    columns: tuple[str, ...] = ()
 
     @property
     def stops(self) -> bool:

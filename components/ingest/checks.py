@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from components.ingest import splits
 from components.ingest.config import DataConfig
-from components.ingest.errors import DataError
+from components.ingest.errors import DataError, EmptySplitError, RejectsError
 from components.ingest.manifest import Manifest
 from components.ingest.sources.base import Reject
 from components.ingest.writer import rejects_sentence
@@ -51,27 +51,27 @@ def check_rejects(data: DataConfig, manifest: Manifest, rejects: Sequence[Reject
     """Checks that no larger share of rows was rejected than the recipe allows.
 
     Raises:
-        DataError: If there was.
+        RejectsError: If there was.
     """
     total = len(rejects) + sum(split.num_rows for split in manifest.splits.values())
     if len(rejects) > data.rejects.max_share * total:
         limit = f"{data.rejects.max_share:.2%} of {total}"
-        raise DataError(rejects_sentence(rejects, limit=limit))
+        raise RejectsError(rejects_sentence(rejects, limit=limit))
 
 
 def check_classes(data: DataConfig, manifest: Manifest) -> None:
     """Checks that every split has examples of every class.
 
     Raises:
-        DataError: If a split is empty or lacks a class.
+        EmptySplitError: If a split is empty or lacks a class.
     """
     for name, split in manifest.splits.items():
         cure = _split_cure(name, data)
         if split.num_rows == 0:
-            raise DataError(f"Expected examples in the {name} split. Received: none. {cure}")
+            raise EmptySplitError(f"Expected examples in the {name} split. Received: none. {cure}")
         missing = [label for label, count in split.class_counts.items() if count == 0]
         if missing:
-            raise DataError(
+            raise EmptySplitError(
                 f"Expected examples of every class in the {name} split. Received: none of "
                 f"{', '.join(missing)} among {split.num_rows} examples. {cure} "
                 "Or take the class out of data.label.class_names."

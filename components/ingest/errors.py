@@ -12,6 +12,14 @@ class BadRecipeError(DataError):
     """The recipe asks for what does not exist or cannot be; only a change of the recipe helps."""
 
 
+class RejectsError(DataError):
+    """More rows cannot be used than the recipe allows."""
+
+
+class EmptySplitError(DataError):
+    """A split has no examples, or none of a class."""
+
+
 class RowError(ValueError):
     """One row cannot be used; the message says why, the caller adds where it came from."""
 

@@ -54,19 +54,9 @@ def survey_folder(folder: Path, *, validation_share: float, test_share: float) -
         DataError: If there are no two classes, an image cannot be read, or a class is too small for
             every split to have an example of it.
     """
-    given, files = class_folder.list_folder(folder)
-    classes: dict[str, list[str]] = {}
-    for file in files:
-        classes.setdefault(file.label, []).append(file.name)
-    if len(classes) < 2:
-        raise DataError(
-            f"Expected folders of images for at least two classes in {folder}. "
-            f"Received: {sorted(classes) or 'none'}. Make one folder per class."
-        )
+    given, classes = list_classes(folder)
     sizes, modes = _look(folder, classes)
-    shares = {splits.VALIDATION: validation_share}
-    if splits.TEST not in given:
-        shares[splits.TEST] = test_share
+    shares = shares_to_make(given, validation_share=validation_share, test_share=test_share)
     return FolderSurvey(
         path=folder,
         class_counts={name: len(found) for name, found in classes.items()},
@@ -75,15 +65,46 @@ def survey_folder(folder: Path, *, validation_share: float, test_share: float) -
         has_one_size=len(set(sizes)) == 1,
         is_grey=set(modes) <= _GREY_MODES,
         has_test_split=splits.TEST in given,
-        seed=_choose_seed(folder, classes, shares),
+        seed=choose_seed(folder, classes, shares),
     )
+
+
+def list_classes(folder: Path) -> tuple[tuple[str, ...], dict[str, list[str]]]:
+    """Returns the splits that a folder gives, and class -> names of its files of the train split.
+
+    Raises:
+        DataError: If there is no such folder, or no two classes.
+    """
+    given, files = class_folder.list_folder(folder)
+    classes: dict[str, list[str]] = {}
+    for file in files:
+        classes.setdefault(file.label, []).append(file.name)
+    if len(classes) < 2:
+        raise DataError(
+            f"Expected folders of images or recordings for at least two classes in {folder}. "
+            f"Received: {sorted(classes) or 'none'}. Make one folder per class; of rows, name the "
+            "file."
+        )
+    return given, classes
+
+
+def shares_to_make(
+    given: Sequence[str], *, validation_share: float, test_share: float
+) -> dict[str, float]:
+    """Returns the share of each split that is cut out of the train split."""
+    shares = {splits.VALIDATION: validation_share, splits.TEST: test_share}
+    return {name: share for name, share in shares.items() if name not in given}
+
+
+def sample(names: Sequence[str]) -> Sequence[str]:
+    """Returns up to 100 names, evenly."""
+    return names[:: max(1, -(-len(names) // _SAMPLE_PER_CLASS))]
 
 
 def _look(folder: Path, classes: dict[str, list[str]]) -> tuple[list[tuple[int, int]], list[str]]:
     sizes, modes = [], []
     for names in classes.values():
-        step = -(-len(names) // _SAMPLE_PER_CLASS)
-        for name in names[::step]:
+        for name in sample(names):
             try:
                 with PIL.Image.open(folder / name) as picture:
                     sizes.append((picture.height, picture.width))
@@ -96,8 +117,12 @@ def _look(folder: Path, classes: dict[str, list[str]]) -> tuple[list[tuple[int, 
     return sizes, modes
 
 
-def _choose_seed(folder: Path, classes: dict[str, list[str]], shares: dict[str, float]) -> int:
-    """Returns the first seed with which every split has an example of every class."""
+def choose_seed(folder: Path, classes: dict[str, list[str]], shares: dict[str, float]) -> int:
+    """Returns the first seed with which every split has an example of every class.
+
+    Raises:
+        DataError: If a class is too small for that.
+    """
     small = {name: names for name, names in classes.items() if len(names) <= _ALWAYS_ENOUGH}
     contents = {name: [(folder / file).read_bytes() for file in small[name]] for name in small}
     for seed in range(_MAX_SEEDS):
@@ -105,9 +130,9 @@ def _choose_seed(folder: Path, classes: dict[str, list[str]], shares: dict[str, 
             return seed
     smallest = min(classes, key=lambda name: len(classes[name]))
     raise DataError(
-        f"Expected every class to have enough images for {len(shares) + 1} splits. "
+        f"Expected every class to have enough files for {len(shares) + 1} splits. "
         f'Received: {len(classes[smallest])} of "{smallest}". '
-        "Add images, or move the folder elsewhere."
+        "Add files, or move the folder elsewhere."
     )
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -26,11 +27,35 @@ _MAX_CATEGORY_SHARE = 0.5
 _MIN_TEXT_CHARS = 25
 _MAX_PERIOD_SHARE = 3
 _MIN_CORRELATION = 0.2
+_NUM_LOOKED_AT = 1000
+# Whole numbers in columns of such names are codes: the distance of two of them means nothing.
+_CODE = re.compile(
+    "area|category|class|code|day|hour|id|kind|month|region|tract|type|weekday|zip|zone"
+)
+_MAX_CODES = 1000
+_TIME = re.compile("at|created|date|datetime|time|timestamp|ts|updated")
+# 1973 in seconds; smaller numbers are times of day, or durations.
+_MIN_EPOCH_SECONDS = 100_000_000
+# Rows of one of these resemble each other more than they do others.
+_GROUP = re.compile(
+    "account|author|client|customer|device|group|household|machine|member|patient|person|product|"
+    "sensor|session|speaker|store|subject|user|vehicle"
+)
+_MIN_GROUPS = 20
+# A series must have some steps, and hardly a gap; a month may be shorter than another.
+_MIN_STEPS = 100
+_MAX_SERIES = 1000
+_MIN_REGULAR_SHARE = 0.95
+_STEP_TOLERANCE = 0.1
+_MAX_GROUPS_SHARE = 0.9
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ColumnSurvey:
-    """What a column holds: "number", "category", "text", "constant", or "id" if all differ."""
+    """What a column holds.
+
+    "number", "category", "text", "time", "constant", "id" if nearly all differ, or "other".
+    """
 
     kind: str
     counts: Mapping[str, int]  # Rows of each value, the most frequent first; none is left out.
@@ -146,20 +171,120 @@ def _kind(name: str, array: pyarrow.Array, counts: Mapping[str, int]) -> str:
     num_rows = sum(counts.values())
     if len(counts) < 2:
         return "constant"
-    is_unlike = len(counts) > _MAX_CATEGORY_SHARE * num_rows
-    if pyarrow.types.is_temporal(array.type):
+    if pyarrow.types.is_temporal(array.type) or _are_times(name, array):
         return "time"
+    is_unlike = len(counts) > _MAX_CATEGORY_SHARE * num_rows
     problems = columns.Problems()
-    columns.numbers(name, array, problems)
+    numbers = columns.numbers(name, array, problems)
     if not problems:
-        is_id = name.lower().endswith("id") or name.lower() in ("index", "rownames", "row")
-        return "id" if is_id and len(counts) == num_rows else "number"
+        return _kind_of_numbers(name, numbers.values_N[numbers.present_N], counts)
     if not is_unlike:
         return "category"
-    sample = list(itertools.islice(counts, 1000))
+    sample = list(itertools.islice(counts, _NUM_LOOKED_AT))
     length = sum(map(len, sample)) / len(sample)
     has_words = sum(" " in text for text in sample) > len(sample) / 2
     return "text" if has_words and length >= _MIN_TEXT_CHARS else "id"
+
+
+def _kind_of_numbers(name: str, values_N: np.ndarray, counts: Mapping[str, int]) -> str:
+    num_rows = len(values_N)
+    is_id = name.lower().endswith("id") or name.lower() in ("index", "rownames", "row")
+    if is_id and len(counts) == num_rows:
+        return "id"
+    is_whole = bool((values_N == np.floor(values_N)).all())
+    if is_whole and _is_called(_TIME, name) and values_N.min() >= _MIN_EPOCH_SECONDS:
+        return "time"
+    is_code = is_whole and _is_called(_CODE, name)
+    is_few = len(counts) <= min(_MAX_CODES, _MAX_CATEGORY_SHARE * num_rows)
+    return "category" if is_code and is_few else "number"
+
+
+def _are_times(name: str, array: pyarrow.Array) -> bool:
+    """Returns whether the first texts are dates or times in ISO 8601."""
+    if not (pyarrow.types.is_string(array.type) or pyarrow.types.is_large_string(array.type)):
+        return False
+    texts = array.drop_null()
+    first = texts.filter(pyarrow.compute.not_equal(texts, ""))[:_NUM_LOOKED_AT]
+    if not len(first) or not pyarrow.compute.all(_has_date(first)).as_py():
+        return False
+    problems = columns.Problems()
+    columns.seconds(name, first, problems)
+    return not problems
+
+
+def _has_date(texts: pyarrow.Array) -> pyarrow.Array:
+    return pyarrow.compute.match_substring_regex(texts, r"^\s*\d{4}-\d{2}-\d{2}")
+
+
+def _is_called(words: re.Pattern[str], name: str) -> bool:
+    """Returns whether a column's name has one of some words.
+
+    >>> _is_called(_TIME, "pickupTime_UTC"), _is_called(_TIME, "timeless")
+    (True, False)
+    """
+    found = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+    return any(words.fullmatch(word) for word in found)
+
+
+def find_group_column(survey: TableSurvey) -> str | None:
+    """Returns a column, by its name, whose rows belong together, such as those of a customer.
+
+    Its values must repeat, and be so many that each split gets some of them.
+    """
+    for name, column in survey.columns.items():
+        most = _MAX_GROUPS_SHARE * survey.num_rows
+        repeats = _MIN_GROUPS <= len(column.counts) <= most
+        if column.kind in ("category", "id") and repeats and _is_called(_GROUP, name):
+            return name
+    return None
+
+
+def find_time_column(survey: TableSurvey) -> str | None:
+    """Returns the first column of times that is present in every row."""
+    for name, column in survey.columns.items():
+        if column.kind == "time" and sum(column.counts.values()) == survey.num_rows:
+            return name
+    return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Steps:
+    """A table of regular steps: the column of times, and the one that tells series apart."""
+
+    time: str
+    series: str | None
+
+
+def find_steps(survey: TableSurvey, time: str | None) -> Steps | None:
+    """Returns how a table is one series of regular steps, or several; None if it is none.
+
+    Args:
+        survey: The table.
+        time: The column of times, or None if there is none.
+    """
+    if time is None or survey.num_rows < _MIN_STEPS:
+        return None
+    times_N = columns.seconds(time, survey.arrays[time], columns.Problems())
+    if _are_regular(times_N, np.zeros(len(times_N), np.int64)):
+        return Steps(time=time, series=None)
+    for name, column in survey.columns.items():
+        if column.kind not in ("category", "id") or len(column.counts) > _MAX_SERIES:
+            continue
+        codes = columns.names(name, survey.arrays[name], columns.Problems()).indices
+        if codes.null_count == 0 and _are_regular(times_N, codes.to_numpy()):
+            return Steps(time=time, series=name)
+    return None
+
+
+def _are_regular(times_N: np.ndarray, codes_N: np.ndarray) -> bool:
+    """Returns whether nearly all steps of each series are equal, as those of months nearly are."""
+    order_N = np.lexsort([times_N, codes_N])
+    is_step_N = np.diff(codes_N[order_N]) == 0
+    steps_N = np.diff(times_N[order_N])[is_step_N]
+    if len(steps_N) < _MIN_STEPS or (steps_N <= 0).any():
+        return False
+    is_usual_N = np.abs(steps_N / np.median(steps_N) - 1) <= _STEP_TOLERANCE
+    return bool(is_usual_N.mean() >= _MIN_REGULAR_SHARE)
 
 
 def find_period(values_T: np.ndarray) -> int:

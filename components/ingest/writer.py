@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from components.ingest import example, fingerprint, labels, splits, tfrecord
-from components.ingest.errors import DataError, RowError
+from components.ingest.errors import RejectsError, RowError
 from components.ingest.example import Value
 from components.ingest.features.config import (
     GROUP_FEATURE,
@@ -65,7 +65,7 @@ class ShardWriter:
         """Writes one block and returns how many rows it held, rejects included.
 
         Raises:
-            DataError: If more rows are rejected than the recipe allows.
+            RejectsError: If more rows are rejected than the recipe allows.
         """
         num_rows = 0
         for row in block.rows():
@@ -99,7 +99,7 @@ class ShardWriter:
         self._rejects.append(reject)
         limit = self._plan.max_rejects
         if limit is not None and len(self._rejects) > limit:
-            raise DataError(rejects_sentence(self._rejects, limit=str(limit)))
+            raise RejectsError(rejects_sentence(self._rejects, limit=str(limit)))
 
     def close(self) -> WriteResult:
         """Closes the files and returns what was written."""

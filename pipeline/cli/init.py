@@ -1,14 +1,19 @@
-"""`kerasline init`: writes a recipe for a folder of images or a file of rows."""
+"""`kerasline init`: writes a recipe for a folder of images or recordings, or a file of rows."""
 
 import pathlib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import click
 
+from pipeline import config_errors
 from pipeline.cli import group
 
+if TYPE_CHECKING:
+    from pipeline.drafts.parts import Draft
 
-@click.command("init", short_help="Write a recipe for a folder of images or a file of rows.")
+
+@click.command("init", short_help="Write a recipe for a folder of files or a file of rows.")
 @click.argument("path", type=click.Path(path_type=pathlib.Path))
 @click.option(
     "-o",
@@ -19,44 +24,48 @@ from pipeline.cli import group
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
 @click.option("--label", help="The column of classes to predict, of a file of rows.")
 @click.option("--target", help="The column of numbers to predict, of a file of rows.")
+@click.option("--group", help="The column whose equal rows stay in one split, such as a customer.")
 @click.option("--time", help="The column of times, of a series to forecast.")
-@click.option("--value", help="The column to forecast; goes with --time.")
+@click.option("--value", help="The column to forecast, of a series.")
 def command(
     path: pathlib.Path, output: pathlib.Path | None, force: bool, **answers: str | None
 ) -> None:
-    """Write a recipe for a folder of images or a file of rows.
+    """Write a recipe for a folder of images or recordings, or for a file of rows.
 
     The folder holds a folder per class, or folders named train, validation and test with a folder
-    per class in each. The file is CSV, Parquet, Arrow or JSON lines. The recipe is commented and
-    can be run at once. Nothing is asked.
+    per class in each. The file is CSV, Parquet, Arrow or JSON lines. The recipe is commented, was
+    tried on the data, which lie in the cache then, and can be run at once. Nothing is asked.
 
     \b
     Example:
       kerasline init ~/photos
       kerasline init ~/trips.csv --label big_tipper
-      kerasline init ~/demand.parquet --time time --value demand
+      kerasline init ~/demand.parquet --value demand
       kerasline run ./photos.toml
     """
     _check_options(path, answers)
     # Imported here, because the help must not wait for an image library.
-    from components.ingest import errors
-    from pipeline import recipe_draft
+    from components.ingest import cache_location, errors
+    from pipeline.drafts import parts, trial
 
-    folder = path.expanduser().absolute()
-    name = recipe_draft.recipe_name(folder.with_suffix("") if folder.is_file() else folder)
+    path = path.expanduser().absolute()
+    name = parts.recipe_name(path.with_suffix("") if path.is_file() else path)
     target = output or pathlib.Path(f"{name}.toml")
     if target.exists() and not force:
         raise group.BadInputError(
             f"{target} is there already. Choose another file with -o, or overwrite it with --force."
         )
     try:
-        summary, text = (_draft_file if folder.is_file() else _draft_folder)(folder, name, answers)
-        target.write_text(text, encoding="utf-8")
-    except errors.DataError as error:
+        draft = (_draft_file if path.is_file() else _draft_folder)(path, name, answers)
+        settled = trial.settle(draft, cache_location.cache_dir())
+        target.write_text(settled.text, encoding="utf-8")
+    except (errors.DataError, config_errors.ConfigError) as error:
         raise group.BadInputError(str(error)) from None
     except OSError as error:
         raise group.BadInputError(f"{target} cannot be written: {error.strerror}.") from None
-    click.echo(f"{summary} -> {target}")
+    click.echo(f"{draft.summary} -> {target}")
+    for note in settled.notes:
+        click.echo(f"  {note}")
     click.echo(f"Next: kerasline run {target if target.is_absolute() else f'./{target}'}")
 
 
@@ -64,39 +73,46 @@ def _check_options(path: pathlib.Path, answers: Mapping[str, str | None]) -> Non
     given = [name for name, value in answers.items() if value is not None]
     if given and not path.expanduser().is_file():
         raise group.BadInputError(f"--{given[0]} needs a file of rows. Received: {path}.")
-    if given not in ([], ["label"], ["target"], ["time", "value"]):
+    kinds = [{"label", "group"}, {"target", "group"}, {"time", "value"}]
+    if not any(set(given) <= kind for kind in kinds):
         raise group.BadInputError(
-            "Give --label, or --target, or --time and --value. "
-            f"Received: {', '.join(f'--{name}' for name in given)}."
+            "Give --label or --target, with --group if rows belong together, or --time and "
+            f"--value. Received: {', '.join(f'--{name}' for name in given)}."
         )
 
 
-def _draft_folder(
-    folder: pathlib.Path, name: str, answers: Mapping[str, str | None]
-) -> tuple[str, str]:
-    from components.ingest import survey
-    from pipeline import recipe_draft
+def _draft_folder(folder: pathlib.Path, name: str, answers: Mapping[str, str | None]) -> "Draft":
+    from components.ingest import recording_survey, survey
+    from pipeline.drafts import images, machine, parts, recordings
 
-    found = survey.survey_folder(
-        folder,
-        validation_share=recipe_draft.VALIDATION_SHARE,
-        test_share=recipe_draft.TEST_SHARE,
-    )
-    summary = f"{found.num_images} images, {len(found.class_counts)} classes"
-    return summary, recipe_draft.draft_recipe(found, name=name)
+    shares = {"validation_share": parts.VALIDATION_SHARE, "test_share": parts.TEST_SHARE}
+    here = machine.look()
+    if recording_survey.holds_recordings(folder):
+        heard = recording_survey.survey_recordings(folder, **shares)
+        return recordings.RecordingsDraft(heard, name=name, machine=here)
+    seen = survey.survey_folder(folder, **shares)
+    return images.ImagesDraft(seen, name=name, machine=here)
 
 
-def _draft_file(
-    path: pathlib.Path, name: str, answers: Mapping[str, str | None]
-) -> tuple[str, str]:
+def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]) -> "Draft":
     from components.ingest import table_survey
-    from pipeline import table_draft
+    from pipeline.drafts import machine, series, table_parts, tables
 
     found = table_survey.survey_table(path)
-    summary = f"{found.num_rows} rows, {len(found.columns)} columns"
+    label, target, of_group = answers["label"], answers["target"], answers["group"]
     time, value = answers["time"], answers["value"]
-    if time is not None and value is not None:
-        return summary, table_draft.draft_series(found, path, name=name, time=time, value=value)
-    return summary, table_draft.draft_table(
-        found, path, name=name, label=answers["label"], target=answers["target"]
+    for column in (time, value):
+        if column is not None:
+            table_parts.check_column(found, column)
+    here = machine.look()
+    if not (label or target or of_group):
+        steps = table_survey.find_steps(found, time or table_survey.find_time_column(found))
+        if steps is None and (time or value):
+            steps = table_parts.only_series(found, time)
+        if steps is not None:
+            return series.SeriesDraft(
+                found, path, name=name, machine=here, steps=steps, value=value
+            )
+    return tables.TableDraft(
+        found, path, name=name, machine=here, label=label, target=target, group=of_group
     )

@@ -61,7 +61,7 @@ def test_with_the_seed_every_split_has_every_class(tmp_path):
 
 def test_class_too_small_for_every_split_is_named(tmp_path):
     write_images(tmp_path, {"ant": 30, "bee": 2})
-    with pytest.raises(DataError, match=r'images for 3 splits. Received: 2 of "bee". Add images'):
+    with pytest.raises(DataError, match=r'files for 3 splits. Received: 2 of "bee". Add files'):
         survey.survey_folder(tmp_path, **SHARES)
 
 
