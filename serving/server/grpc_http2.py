@@ -8,7 +8,6 @@ fits into the windows is answered by one write.
 import asyncio
 import logging
 import struct
-import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from serving.server import errors, http2_sending, http2_stream, http2_wire, listening
@@ -18,10 +17,7 @@ _log = logging.getLogger("kerasline.serve")
 # The message of a call and its deadline on `time.monotonic`'s clock -> the answer; ServingError.
 Method = Callable[[bytes, float], Awaitable[bytes]]
 
-_NO_DEADLINE_SECS = 1e6
 _MAX_STREAMS = 1_000
-# Opened again half way: what a call may hold is limited by the size of its message.
-_STREAM_WINDOW_BYTES = 4 << 20
 _CONNECTION_WINDOW_BYTES = 16 << 20
 _MAX_FRAME_BYTES = 1 << 18
 _MAX_HEADER_BYTES = 16 << 10
@@ -31,7 +27,7 @@ _HANDSHAKE_SECS = 20.0
 _GREETING = http2_wire.settings(
     {
         http2_wire.Setting.MAX_CONCURRENT_STREAMS: _MAX_STREAMS,
-        http2_wire.Setting.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES,
+        http2_wire.Setting.INITIAL_WINDOW_SIZE: http2_stream.WINDOW_BYTES,
         http2_wire.Setting.MAX_FRAME_SIZE: _MAX_FRAME_BYTES,
         http2_wire.Setting.MAX_HEADER_LIST_SIZE: _MAX_HEADER_BYTES,
     }
@@ -192,7 +188,9 @@ class Connection(asyncio.Protocol):
             # It was refused or given up, and the client did not know yet.
             return
         has_ended = bool(flags & http2_wire.END_STREAM)
-        self._count(stream_id, stream, len(payload), has_ended)
+        regained = 0 if has_ended else stream.count_received(len(payload))
+        if regained:
+            self._transport.write(http2_wire.window_update(stream_id, regained))
         stream.body.append(http2_wire.unpad(flags, payload))
         stream.num_bytes += len(stream.body[-1])
         if stream.num_bytes > self._max_message_bytes + 5:
@@ -200,14 +198,6 @@ class Connection(asyncio.Protocol):
             self._fail(stream_id, errors.ServingError(errors.Code.RESOURCE_EXHAUSTED, text))
         elif has_ended:
             self._finish_request(stream_id, stream)
-
-    def _count(
-        self, stream_id: int, stream: http2_stream.Stream, size: int, has_ended: bool
-    ) -> None:
-        stream.num_unreported += size
-        if stream.num_unreported > _STREAM_WINDOW_BYTES // 2 and not has_ended:
-            self._transport.write(http2_wire.window_update(stream_id, stream.num_unreported))
-            stream.num_unreported = 0
 
     def _take_reset(self, flags: int, stream_id: int, payload: bytes) -> None:
         if stream_id == 0 or (stream_id > self._last_stream_id and not self._is_draining):
@@ -260,14 +250,12 @@ class Connection(asyncio.Protocol):
             method = self._methods.get(stream.headers.get(b":path", b""))
             if method is None:
                 raise errors.ServingError(errors.Code.UNIMPLEMENTED, "Method not found!")
-            seconds = stream.headers.get(b"grpc-timeout")
-            remaining = _NO_DEADLINE_SECS if seconds is None else http2_wire.parse_timeout(seconds)
-            message = stream.message()
+            deadline, message = stream.deadline(), stream.message()
         except errors.ServingError as error:
             self._fail(stream_id, error)
             return
         stream.body.clear()
-        answer = self._answer(stream_id, method, message, time.monotonic() + remaining)
+        answer = self._answer(stream_id, method, message, deadline)
         stream.task = self._loop.create_task(answer)
 
     async def _answer(self, stream_id: int, method: Method, message: bytes, until: float) -> None:

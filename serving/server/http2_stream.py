@@ -1,9 +1,14 @@
 """One unary call on an HTTP/2 connection, while its request arrives and is answered."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 
-from serving.server import errors
+from serving.server import errors, http2_wire
+
+# Opened again half way: what a call may hold is limited by the size of its message.
+WINDOW_BYTES = 4 << 20
+_NO_DEADLINE_SECS = 1e6
 
 
 class Stream:
@@ -37,3 +42,21 @@ class Stream:
                 "A unary call must have one whole message, and nothing after it.",
             )
         return data[5:]
+
+    def deadline(self) -> float:
+        """Returns when the answer is no longer wanted, on `time.monotonic`'s clock.
+
+        Raises:
+            ServingError: INTERNAL if the client's timeout is malformed.
+        """
+        timeout = self.headers.get(b"grpc-timeout")
+        seconds = _NO_DEADLINE_SECS if timeout is None else http2_wire.parse_timeout(timeout)
+        return time.monotonic() + seconds
+
+    def count_received(self, size: int) -> int:
+        """Returns how many bytes to give back to the client's window now that `size` more came."""
+        self.num_unreported += size
+        if self.num_unreported <= WINDOW_BYTES // 2:
+            return 0
+        num_bytes, self.num_unreported = self.num_unreported, 0
+        return num_bytes

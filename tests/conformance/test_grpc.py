@@ -1,7 +1,5 @@
 """gRPC with the stock stubs of tensorflow-serving-api, as TF Serving's own tests use them."""
 
-import time
-
 import grpc
 import numpy as np
 import pytest
@@ -11,16 +9,14 @@ from tensorflow_serving.apis import (
     get_model_metadata_pb2,
     get_model_status_pb2,
     inference_pb2,
-    model_management_pb2,
     model_service_pb2_grpc,
     predict_pb2,
     prediction_service_pb2_grpc,
     regression_pb2,
 )
 
-from tests.serving import harness, model_factory
-
-TIMEOUT_SECS = 30
+from tests.conformance import grpc_calls
+from tests.serving import model_factory
 
 
 @pytest.fixture(scope="module")
@@ -33,33 +29,16 @@ def models(grpc_server):
     return model_service_pb2_grpc.ModelServiceStub(grpc_server.channel)
 
 
-def predict_request(model, signature="", *, version=None, label=None, outputs=(), **inputs):
-    request = predict_pb2.PredictRequest(output_filter=outputs)
-    request.model_spec.name = model
-    request.model_spec.signature_name = signature
-    if version is not None:
-        request.model_spec.version.value = version
-    if label is not None:
-        request.model_spec.version_label = label
-    for name, value in inputs.items():
-        request.inputs[name].CopyFrom(tf.make_tensor_proto(value))
-    return request
-
-
-def error_of(call):
-    with pytest.raises(grpc.RpcError) as caught:
-        call()
-    return caught.value.code(), caught.value.details()
-
-
 def add_example(source, value):
     example = source.example_list.examples.add()
     example.features.feature["x"].float_list.value.append(value)
 
 
 def test_predict_answers_in_the_typed_field_with_the_full_model_spec(stub):
-    request = predict_request("half_plus_two", x=np.array([2.0], np.float32), outputs=["y"])
-    response = stub.Predict(request, TIMEOUT_SECS)
+    request = grpc_calls.predict_request(
+        "half_plus_two", x=np.array([2.0], np.float32), outputs=["y"]
+    )
+    response = stub.Predict(request, grpc_calls.TIMEOUT_SECS)
     assert list(response.outputs["y"].float_val) == [3.0]
     assert response.outputs["y"].tensor_content == b""
     assert response.model_spec.name == "half_plus_two"
@@ -69,8 +48,8 @@ def test_predict_answers_in_the_typed_field_with_the_full_model_spec(stub):
 
 @pytest.mark.parametrize("choice", [{"version": 123}, {"label": "stable"}])
 def test_version_and_label_choose(stub, choice):
-    request = predict_request("half_plus_two", x=np.array([2.0], np.float32), **choice)
-    assert stub.Predict(request, TIMEOUT_SECS).model_spec.version.value == 123
+    request = grpc_calls.predict_request("half_plus_two", x=np.array([2.0], np.float32), **choice)
+    assert stub.Predict(request, grpc_calls.TIMEOUT_SECS).model_spec.version.value == 123
 
 
 def test_classify(stub):
@@ -78,7 +57,7 @@ def test_classify(stub):
     request.model_spec.name = "half_plus_two"
     request.model_spec.signature_name = "classify_x_to_y"
     add_example(request.input, 2.0)
-    (one,) = stub.Classify(request, TIMEOUT_SECS).result.classifications
+    (one,) = stub.Classify(request, grpc_calls.TIMEOUT_SECS).result.classifications
     assert [each.score for each in one.classes] == [3.0]
 
 
@@ -87,7 +66,7 @@ def test_regress(stub):
     request.model_spec.name = "half_plus_two"
     request.model_spec.signature_name = "regress_x_to_y"
     add_example(request.input, 2.0)
-    response = stub.Regress(request, TIMEOUT_SECS)
+    response = stub.Regress(request, grpc_calls.TIMEOUT_SECS)
     assert [each.value for each in response.result.regressions] == [3.0]
     assert response.model_spec.signature_name == "regress_x_to_y"
 
@@ -107,7 +86,7 @@ def test_multi_inference_runs_every_task(stub):
         ("half_plus_two", "regress_x_to_y", "regress"),
         ("half_plus_two", "classify_x_to_y", "classify"),
     )
-    regressed, classified = stub.MultiInference(request, TIMEOUT_SECS).results
+    regressed, classified = stub.MultiInference(request, grpc_calls.TIMEOUT_SECS).results
     assert regressed.regression_result.regressions[0].value == 3.0
     assert classified.classification_result.classifications[0].classes[0].score == 3.0
 
@@ -134,7 +113,9 @@ def test_multi_inference_runs_every_task(stub):
     ],
 )
 def test_multi_inference_errors(stub, tasks, code, message):
-    received, details = error_of(lambda: stub.MultiInference(multi_request(*tasks), TIMEOUT_SECS))
+    received, details = grpc_calls.error_of(
+        lambda: stub.MultiInference(multi_request(*tasks), grpc_calls.TIMEOUT_SECS)
+    )
     assert received is grpc.StatusCode[code]
     assert message in details
 
@@ -142,79 +123,87 @@ def test_multi_inference_errors(stub, tasks, code, message):
 @pytest.mark.parametrize(
     "request_, code, message",
     [
-        (predict_request("nope"), "NOT_FOUND", "Servable not found for request: Latest(nope)"),
         (
-            predict_request("half_plus_two", version=5),
+            grpc_calls.predict_request("nope"),
+            "NOT_FOUND",
+            "Servable not found for request: Latest(nope)",
+        ),
+        (
+            grpc_calls.predict_request("half_plus_two", version=5),
             "NOT_FOUND",
             "Servable not found for request: Specific(half_plus_two, 5)",
         ),
         (
-            predict_request("half_plus_two", label="nope"),
+            grpc_calls.predict_request("half_plus_two", label="nope"),
             "INVALID_ARGUMENT",
             "Unrecognized servable version label: nope",
         ),
         (predict_pb2.PredictRequest(), "INVALID_ARGUMENT", "Missing ModelSpec"),
         (
-            predict_request("half_plus_two", "nope"),
+            grpc_calls.predict_request("half_plus_two", "nope"),
             "FAILED_PRECONDITION",
             'Serving signature key "nope" not found.',
         ),
         (
-            predict_request("half_plus_two", a=1.0, b=1.0),
+            grpc_calls.predict_request("half_plus_two", a=1.0, b=1.0),
             "INVALID_ARGUMENT",
             "input size does not match signature: 2!=1 len({a,b}) != len({x}). "
             "Sent extra: {a,b}. Missing but required: {x}.",
         ),
         (
-            predict_request("half_plus_two", x=np.array([1], np.int32)),
+            grpc_calls.predict_request("half_plus_two", x=np.array([1], np.int32)),
             "INVALID_ARGUMENT",
             'of signature "serving_default" must have dtype float. Received: dtype=int32.',
         ),
         (
-            predict_request("half_plus_two", x=np.float32([1]), outputs=["z"]),
+            grpc_calls.predict_request("half_plus_two", x=np.float32([1]), outputs=["z"]),
             "INVALID_ARGUMENT",
             "output tensor alias not found in signature: z Outputs expected to be in the set {y}.",
         ),
         (
-            predict_request("half_plus_two", x=np.float32([1]), outputs=["y", "y"]),
+            grpc_calls.predict_request("half_plus_two", x=np.float32([1]), outputs=["y", "y"]),
             "INVALID_ARGUMENT",
             "duplicate output tensor alias: y",
         ),
         (
-            predict_request("a name", image=np.zeros((1, 5), np.float32)),
+            grpc_calls.predict_request("a name", image=np.zeros((1, 5), np.float32)),
             "INVALID_ARGUMENT",
             "must have shape [?,6,4,1]. Received: shape=[1,5].",
         ),
         (
-            predict_request("zoo", "refuse_negative", x=np.float32([-1])),
+            grpc_calls.predict_request("zoo", "refuse_negative", x=np.float32([-1])),
             "INVALID_ARGUMENT",
             "negative value",
         ),
     ],
 )
 def test_predict_errors(stub, request_, code, message):
-    received, details = error_of(lambda: stub.Predict(request_, TIMEOUT_SECS))
+    received, details = grpc_calls.error_of(lambda: stub.Predict(request_, grpc_calls.TIMEOUT_SECS))
     assert received is grpc.StatusCode[code]
     assert message in details
 
 
 def test_bytes_that_are_no_message_are_the_clients_fault(grpc_server):
     call = grpc_server.channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
-    received, details = error_of(lambda: call(b"\xff" * 20, timeout=TIMEOUT_SECS))
+    received, details = grpc_calls.error_of(
+        lambda: call(b"\xff" * 20, timeout=grpc_calls.TIMEOUT_SECS)
+    )
     assert received is grpc.StatusCode.INVALID_ARGUMENT
     assert details == "The request must be a tensorflow.serving.PredictRequest message."
 
 
 def test_signature_without_inputs_keeps_state(stub):
-    request = predict_request("zoo", "count_up")
-    first, second = (stub.Predict(request, TIMEOUT_SECS).outputs["count"] for _ in range(2))
+    request = grpc_calls.predict_request("zoo", "count_up")
+    first, second = (
+        stub.Predict(request, grpc_calls.TIMEOUT_SECS).outputs["count"] for _ in range(2)
+    )
     assert second.int64_val[0] == first.int64_val[0] + 1
 
 
 def test_half_precision_goes_both_ways(stub):
     values = np.array([0.5, 65_504], np.float16)
-    request = predict_request("zoo", "half", x=values)
-    answer = tf.make_ndarray(stub.Predict(request, TIMEOUT_SECS).outputs["y"])
+    request = grpc_calls.predict_request("zoo", "half", x=values)
+    answer = tf.make_ndarray(stub.Predict(request, grpc_calls.TIMEOUT_SECS).outputs["y"])
     np.testing.assert_array_equal(answer, np.array([1.0, np.inf], np.float16))
 
 
@@ -222,10 +211,12 @@ def test_images_as_examples_equal_pixels(stub):
     images = model_factory.make_images(4)
     examples = [model_factory.to_example(image) for image in images]
     by_pixels = stub.Predict(
-        predict_request("a name", image=images.astype(np.float32)), TIMEOUT_SECS
+        grpc_calls.predict_request("a name", image=images.astype(np.float32)),
+        grpc_calls.TIMEOUT_SECS,
     )
     by_examples = stub.Predict(
-        predict_request("a name", "serve_examples", examples=examples), TIMEOUT_SECS
+        grpc_calls.predict_request("a name", "serve_examples", examples=examples),
+        grpc_calls.TIMEOUT_SECS,
     )
     for name in ("probabilities", "class_ids", "classes"):
         np.testing.assert_array_equal(
@@ -235,14 +226,16 @@ def test_images_as_examples_equal_pixels(stub):
 
 def test_large_messages_pass(stub):
     values = np.arange(2_000_000, dtype=np.float32)
-    response = stub.Predict(predict_request("half_plus_three", x=values), TIMEOUT_SECS)
+    response = stub.Predict(
+        grpc_calls.predict_request("half_plus_three", x=values), grpc_calls.TIMEOUT_SECS
+    )
     np.testing.assert_array_equal(tf.make_ndarray(response.outputs["y"]), values / 2 + 3)
 
 
 def test_metadata_holds_every_signature(stub):
     request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
     request.model_spec.name = "half_plus_two"
-    response = stub.GetModelMetadata(request, TIMEOUT_SECS)
+    response = stub.GetModelMetadata(request, grpc_calls.TIMEOUT_SECS)
     signatures = get_model_metadata_pb2.SignatureDefMap()
     assert response.metadata["signature_def"].Unpack(signatures)
     assert signatures.signature_def["serving_default"].inputs["x"].dtype == tf.float32
@@ -259,7 +252,9 @@ def test_metadata_holds_every_signature(stub):
 def test_metadata_errors(stub, fields, message):
     request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=fields)
     request.model_spec.name = "half_plus_two"
-    received, details = error_of(lambda: stub.GetModelMetadata(request, TIMEOUT_SECS))
+    received, details = grpc_calls.error_of(
+        lambda: stub.GetModelMetadata(request, grpc_calls.TIMEOUT_SECS)
+    )
     assert received is grpc.StatusCode.INVALID_ARGUMENT
     assert message in details
 
@@ -267,7 +262,7 @@ def test_metadata_errors(stub, fields, message):
 def test_status(models):
     request = get_model_status_pb2.GetModelStatusRequest()
     request.model_spec.name = "half_plus_two"
-    statuses = models.GetModelStatus(request, TIMEOUT_SECS).model_version_status
+    statuses = models.GetModelStatus(request, grpc_calls.TIMEOUT_SECS).model_version_status
     assert [(each.version, each.state) for each in statuses] == [(124, 30), (123, 30)]
 
 
@@ -278,69 +273,9 @@ def test_health_service(grpc_server, service, expected):
     call = grpc_server.channel.unary_unary("/grpc.health.v1.Health/Check")
     request = b"\n" + bytes([len(service)]) + service.encode() if service else b""
     if expected == "NOT_FOUND":
-        assert error_of(lambda: call(request, timeout=TIMEOUT_SECS))[0] is grpc.StatusCode.NOT_FOUND
-    else:
-        assert call(request, timeout=TIMEOUT_SECS) == expected
-
-
-def reload_request(**base_paths):
-    request = model_management_pb2.ReloadConfigRequest()
-    for name, base_path in base_paths.items():
-        request.config.model_config_list.config.add(name=name, base_path=str(base_path))
-    return request
-
-
-def test_reload_replaces_all_models(half_plus_two, half_plus_three):
-    with harness.serve(model_name="first", model_base_path=str(half_plus_three)) as server:
-        models = model_service_pb2_grpc.ModelServiceStub(server.channel)
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
-        response = models.HandleReloadConfigRequest(
-            reload_request(second=half_plus_two), TIMEOUT_SECS
+        assert (
+            grpc_calls.error_of(lambda: call(request, timeout=grpc_calls.TIMEOUT_SECS))[0]
+            is grpc.StatusCode.NOT_FOUND
         )
-        assert response.status.error_code == 0
-        request = predict_request("second", x=np.float32([2]))
-        assert list(stub.Predict(request, TIMEOUT_SECS).outputs["y"].float_val) == [3.0]
-        request = predict_request("first", x=np.float32([2]))
-        code, _ = error_of(lambda: stub.Predict(request, TIMEOUT_SECS))
-        assert code is grpc.StatusCode.NOT_FOUND
-
-
-def test_reload_with_a_label_for_a_missing_version_is_refused(half_plus_three):
-    with harness.serve(model_name="m", model_base_path=str(half_plus_three)) as server:
-        models = model_service_pb2_grpc.ModelServiceStub(server.channel)
-        request = reload_request(m=half_plus_three)
-        request.config.model_config_list.config[0].version_labels["stable"] = 99
-        status = models.HandleReloadConfigRequest(request, TIMEOUT_SECS).status
-        assert status.error_code == grpc.StatusCode.FAILED_PRECONDITION.value[0]
-        assert "not currently available for inference" in status.error_message
-        assert server.http.get("/v1/models/m/labels/stable").status_code == 400
-
-
-def test_reload_with_a_relative_path_is_refused_and_changes_nothing(half_plus_three):
-    with harness.serve(model_name="m", model_base_path=str(half_plus_three)) as server:
-        models = model_service_pb2_grpc.ModelServiceStub(server.channel)
-        status = models.HandleReloadConfigRequest(reload_request(n="a/b"), TIMEOUT_SECS).status
-        assert status.error_code == grpc.StatusCode.INVALID_ARGUMENT.value[0]
-        assert "absolute path" in status.error_message
-        assert server.http.get("/v1/models/m").status_code == 200
-
-
-def test_tensor_content_is_answered_when_asked_for(half_plus_three):
-    settings = {"model_name": "m", "model_base_path": str(half_plus_three)}
-    with harness.serve(**settings, enable_serialization_as_tensor_content=True) as server:
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
-        output = stub.Predict(predict_request("m", x=np.float32([2])), TIMEOUT_SECS).outputs["y"]
-        assert output.tensor_content == np.float32([4]).tobytes()
-        assert not output.float_val
-
-
-def test_deadline_passes_while_a_request_waits_for_a_worker(half_plus_three):
-    settings = {"model_name": "m", "model_base_path": str(half_plus_three)}
-    with harness.serve(**settings) as server:
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
-        version = server.app._models.find("m")
-        run, slow = version.batcher._run, time.sleep
-        version.batcher._run = lambda *args: (slow(1.0), run(*args))[1]
-        request = predict_request("m", x=np.float32([2]))
-        code, _ = error_of(lambda: stub.Predict(request, timeout=0.2))
-        assert code is grpc.StatusCode.DEADLINE_EXCEEDED
+    else:
+        assert call(request, timeout=grpc_calls.TIMEOUT_SECS) == expected

@@ -7,35 +7,26 @@ import math
 
 import pytest
 
-from tests.conformance import conftest
+from tests.conformance import conftest, rest_calls
 from tests.serving import model_factory
-
-HALF = "/v1/models/half_plus_three"
-ZOO = "/v1/models/zoo:predict"
-
-
-def error_of(response, status):
-    assert response.status_code == status, response.text
-    return response.json()["error"]
-
-
-def zoo(server, name, **body):
-    return server.post(ZOO, {"signature_name": name, **body})
 
 
 def test_documented_predict_answer(server):
-    response = server.post(f"{HALF}:predict", b'{"instances": [1.0,2.0,5.0]}')
+    response = server.post(f"{rest_calls.HALF}:predict", b'{"instances": [1.0,2.0,5.0]}')
     assert response.content == b'{\n    "predictions": [3.5, 4.0, 5.5]\n}'
     assert response.headers["content-type"] == "application/json"
 
 
 def test_documented_regress_answer(server):
     body = b'{"signature_name": "tensorflow/serving/regress", "examples": [{"x": 1.0}, {"x": 2.0}]}'
-    assert server.post(f"{HALF}:regress", body).content == b'{\n    "results": [3.5, 4.0]\n}'
+    assert (
+        server.post(f"{rest_calls.HALF}:regress", body).content
+        == b'{\n    "results": [3.5, 4.0]\n}'
+    )
 
 
 def test_documented_status_answer(server):
-    assert server.http.get(HALF).text.rstrip("\n") == (
+    assert server.http.get(rest_calls.HALF).text.rstrip("\n") == (
         '{\n "model_version_status": [\n  {\n   "version": "123",\n   "state": "AVAILABLE",\n'
         '   "status": {\n    "error_code": "OK",\n    "error_message": ""\n   }\n  }\n ]\n}'
     )
@@ -84,7 +75,7 @@ def test_encoded_model_name_is_decoded(server):
 
 
 def test_methods_are_matched_in_any_case(server):
-    assert server.post(f"{HALF}:PREDICT", {"instances": [1.0]}).status_code == 200
+    assert server.post(f"{rest_calls.HALF}:PREDICT", {"instances": [1.0]}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -123,171 +114,7 @@ def test_methods_are_matched_in_any_case(server):
     ],
 )
 def test_get_errors(server, path, status, message):
-    assert error_of(server.http.get(path), status) == message
-
-
-@pytest.mark.parametrize(
-    "body, message",
-    [
-        (b"", "JSON Parse error: The document is empty"),
-        (b"{", "JSON Parse error: Invalid value. at offset: 1"),
-        (b"[1]", "JSON Value: [\n    1\n] Is not object"),
-        (b"{}", "Missing 'inputs' or 'instances' key"),
-        (
-            b'{"instances": [], "inputs": []}',
-            "expecting only one of 'inputs' or 'instances' keys to exist",
-        ),
-        (b'{"instances": 3}', "Excepting 'instances' to be an list/array"),
-        (b'{"instances": []}', "No values in 'instances' array"),
-        (b'{"signature_name": 3}', "'signature_name' key must be a string value."),
-        (
-            b'{"signature_name": "nope", "instances": [1]}',
-            'Serving signature name: "nope" not found in signature def',
-        ),
-        (
-            b'{"instances": ["a"]}',
-            "Failed to process element: 0 of 'instances' list. Error: INVALID_ARGUMENT: "
-            'JSON Value: "a" Type: String is not of expected type: float',
-        ),
-        (
-            b'{"instances": [1, true]}',
-            "element: 1 of 'instances' list. Error: INVALID_ARGUMENT: JSON Value: true Type: True "
-            "is not of expected type: float",
-        ),
-        (b'{"instances": [null]}', "JSON Value: null Type: Null is not of expected type: float"),
-        (b'{"instances": [[1], [1, 2]]}', "Expecting tensor size: 1 but got: 2"),
-        (b'{"instances": [[1], 2]}', "Expecting shape [1] but got: []"),
-        (b'{"instances": [{"x": 1}, 2]}', "Expecting object but got list at item 1 of input list"),
-        (
-            b'{"instances": [1, {"x": 2}]}',
-            "Expecting value/list but got object at item 1 of input list",
-        ),
-        (b'{"instances": [{"z": 1}]}', "JSON object: does not have named input: z"),
-        (
-            b'{"instances": [16777217]}',
-            "Cannot convert JSON value: 16777217 to float without loss of precision.",
-        ),
-        (
-            b'{"inputs": [[1, 2], [3]]}',
-            "Encountered list at unexpected size: 1 at level: 1 expected size: 2",
-        ),
-        (
-            b'{"inputs": [[1], 3]}',
-            "JSON Value: 3 found at incorrect level: 2 in the JSON DOM. Expected at level: 2",
-        ),
-        (b'{"inputs": [1, [3]]}', "Encountered list at unexpected level: 1 expected < 1"),
-        (b'{"inputs": {"y": 3}}', "Missing named input: x in 'inputs' object."),
-        (b'{"inputs": "\xff"}', "JSON Parse error: Invalid encoding in string."),
-        (b'{"inputs": ' + b"[" * 40 + b"1" + b"]" * 40 + b"}", "nested at most 32 lists deep."),
-        (b'{"inputs": ' + b"[" * 100_000, "JSON Parse error: "),
-    ],
-)
-def test_predict_errors(server, body, message):
-    assert message in error_of(server.post(f"{HALF}:predict", body), 400)
-
-
-def test_columnar_ignores_extra_names(server):
-    response = server.post(f"{HALF}:predict", {"inputs": {"x": [2.0], "extra": 1}})
-    assert response.text == '{\n    "outputs": [\n        4.0\n    ]\n}'
-
-
-def test_row_format_wants_the_exact_keys(server):
-    response = zoo(server, "two", instances=[{"a": [1, 2]}])
-    assert "keys must be equal to: a,b" in error_of(response, 400)
-
-
-def test_several_outputs_are_named_in_row_format(server):
-    response = zoo(server, "two", instances=[{"a": [1, 2], "b": 3}, {"a": [0, 0.5], "b": 4}])
-    assert response.text == (
-        '{\n    "predictions": [\n'
-        '        {\n            "sum": 3.0,\n            "twice": 6\n        },\n'
-        '        {\n            "sum": 0.5,\n            "twice": 8\n        }\n    ]\n}'
-    )
-
-
-def test_several_outputs_are_named_in_columnar_format(server):
-    response = zoo(server, "two", inputs={"a": [[1, 2]], "b": [3]})
-    assert response.text == (
-        '{\n    "outputs": {\n        "sum": [\n            3.0\n        ],\n'
-        '        "twice": [\n            6\n        ]\n    }\n}'
-    )
-
-
-def test_integers_refuse_floats(server):
-    response = zoo(server, "two", inputs={"a": [[1, 2]], "b": [3.0]})
-    assert error_of(response, 400) == "JSON Value: 3.0 Type: Number is not of expected type: int32"
-
-
-def test_integers_refuse_what_does_not_fit(server):
-    response = zoo(server, "two", inputs={"a": [[1, 2]], "b": [2**31]})
-    assert "is not of expected type: int32" in error_of(response, 400)
-
-
-def test_base64_is_bytes_and_bytes_outputs_are_base64(server):
-    raw = bytes(range(256))
-    response = zoo(server, "echo", instances=[{"b64": base64.b64encode(raw).decode()}])
-    (row,) = response.json()["predictions"]
-    assert base64.b64decode(row["text_bytes"]["b64"]) == raw
-    assert row["length"] == 256
-
-
-def test_text_is_utf_8_both_ways(server):
-    (row,) = zoo(server, "echo", instances=["Größe \U0001f600"]).json()["predictions"]
-    assert row["text"] == "Größe \U0001f600"
-
-
-@pytest.mark.parametrize(
-    "value, message",
-    [
-        ({"b64": "****"}, "Unable to base64 decode"),
-        ({"b64": "YQ==", "x": 1}, "does not have named input: b64"),
-    ],
-)
-def test_bad_base64_is_refused(server, value, message):
-    assert message in error_of(zoo(server, "echo", instances=[value]), 400)
-
-
-def test_nan_and_infinity_go_in_and_out_bare(server):
-    body = b'{"inputs": [NaN, Infinity, -Infinity]}'
-    response = server.post(f"{HALF}:predict", body)
-    values = [line.strip(" ,") for line in response.text.splitlines()[2:5]]
-    assert values == ["NaN", "Infinity", "-Infinity"]
-
-
-def test_output_without_batch_dimension_is_an_error_in_row_format(server):
-    response = zoo(server, "total", instances=[1.0, 2.0])
-    assert error_of(response, 400) == "Tensor name: total has no shape information "
-
-
-def test_output_without_batch_dimension_is_a_scalar_in_columnar_format(server):
-    assert zoo(server, "total", inputs=[1.0, 2.5]).json() == {"outputs": 3.5}
-
-
-def test_booleans(server):
-    assert zoo(server, "negate", instances=[True, False]).json() == {"predictions": [False, True]}
-
-
-def test_half_precision_is_unimplemented(server):
-    response = zoo(server, "half", instances=[1.0])
-    assert "Conversion of JSON Value: 1.0 to type: half" in error_of(response, 501)
-
-
-def test_signature_without_inputs_cannot_be_called_over_rest(server):
-    response = zoo(server, "count_up", inputs={})
-    assert error_of(response, 400) == "Failed to get input map for signature: count_up"
-
-
-def test_error_of_the_graph_reaches_the_client(server):
-    response = zoo(server, "refuse_negative", instances=[-1.0])
-    assert "negative value" in error_of(response, 400)
-
-
-def test_wrong_rank_is_refused_before_the_graph_runs(server):
-    response = server.post("/v1/models/a%20name:predict", {"instances": [[1.0, 2.0]]})
-    assert error_of(response, 400) == (
-        'Input "image" of signature "serving_default" must have shape [?,6,4,1]. '
-        "Received: shape=[1,2]."
-    )
+    assert rest_calls.error_of(server.http.get(path), status) == message
 
 
 def test_image_bytes_are_classified(server):
@@ -334,35 +161,37 @@ def test_exported_model_classifies_images(server):
     ],
 )
 def test_regress_errors(server, body, message):
-    assert message in error_of(server.post("/v1/models/half_plus_two:regress", body), 400)
+    assert message in rest_calls.error_of(
+        server.post("/v1/models/half_plus_two:regress", body), 400
+    )
 
 
 def test_gzip_both_ways(server):
     body = gzip.compress(json.dumps({"instances": [1.0] * 500}).encode())
-    response = server.post(f"{HALF}:predict", body, headers={"Content-Encoding": "gzip"})
+    response = server.post(f"{rest_calls.HALF}:predict", body, headers={"Content-Encoding": "gzip"})
     assert response.headers["content-encoding"] == "gzip"
     assert response.json()["predictions"] == [3.5] * 500
 
 
 @pytest.mark.parametrize("body", [b"not gzip", gzip.compress(b"{}")[:-4]])
 def test_broken_gzip_is_refused(server, body):
-    response = server.post(f"{HALF}:predict", body, headers={"Content-Encoding": "gzip"})
-    assert "The request body is not" in error_of(response, 400)
+    response = server.post(f"{rest_calls.HALF}:predict", body, headers={"Content-Encoding": "gzip"})
+    assert "The request body is not" in rest_calls.error_of(response, 400)
 
 
 def test_unknown_encoding_is_refused(server):
-    response = server.post(f"{HALF}:predict", b"x", headers={"Content-Encoding": "br"})
-    assert error_of(response, 400) == "The only Content-Encoding is gzip. Received: br"
+    response = server.post(f"{rest_calls.HALF}:predict", b"x", headers={"Content-Encoding": "br"})
+    assert rest_calls.error_of(response, 400) == "The only Content-Encoding is gzip. Received: br"
 
 
 def test_cors_headers_and_preflight(server):
-    response = server.http.options(f"{HALF}:predict")
+    response = server.http.options(f"{rest_calls.HALF}:predict")
     assert response.headers["access-control-allow-origin"] == "*"
-    assert server.http.get(HALF).headers["access-control-allow-methods"] == "GET, POST"
+    assert server.http.get(rest_calls.HALF).headers["access-control-allow-methods"] == "GET, POST"
 
 
 def test_metrics_have_tf_servings_names(server):
-    server.post(f"{HALF}:predict", {"instances": [1.0]})
+    server.post(f"{rest_calls.HALF}:predict", {"instances": [1.0]})
     text = server.http.get("/monitoring/prometheus/metrics").text
     assert ':tensorflow:serving:request_count{model_name="half_plus_three",status="OK"}' in text
     assert ":tensorflow:serving:request_latency_bucket{" in text
