@@ -1,13 +1,19 @@
-"""A request that waits for its batch, and the one timer for the deadlines of all that wait."""
+"""A request that waits for its batch, how it gets its part, and the timer for all deadlines."""
 
 import asyncio
 import dataclasses
+import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from serving.server import errors
+from serving.server import errors, signature
+
+Arrays = dict[str, np.ndarray]
+# Makes the answers to requests of one batch from its outputs. It is told how many rows each request
+# has, or None for outputs that are one request's.
+Render = Callable[[Mapping[str, np.ndarray], Sequence[int] | None], list[bytes]]
 
 
 @dataclasses.dataclass(eq=False, slots=True)
@@ -20,7 +26,8 @@ class Task:
     deadline: float  # On `time.monotonic`'s clock, seconds.
     future: asyncio.Future
     loop: asyncio.AbstractEventLoop
-    result: dict[str, np.ndarray] | errors.ServingError | None = None
+    render: Render | None = None  # None: the result is arrays, else bytes.
+    result: Arrays | bytes | errors.ServingError | None = None
 
     def resolve(self) -> None:
         """Gives the result to the coroutine that waits; called on its loop."""
@@ -39,6 +46,67 @@ class Task:
             self.future.set_exception(
                 errors.ServingError(errors.Code.DEADLINE_EXCEEDED, "Deadline exceeded.")
             )
+
+
+def split(batch: Sequence[Task], outputs: Arrays, num_rows: int) -> None:
+    """Gives each request of a batch its part of the outputs.
+
+    Args:
+        batch: The requests, in the order of their rows.
+        outputs: Of all of them, and perhaps of padding after them.
+        num_rows: Of the outputs.
+
+    Raises:
+        ServingError: FAILED_PRECONDITION if an output has another number of rows.
+    """
+    for name, array in outputs.items():
+        if array.ndim == 0 or len(array) != num_rows:
+            raise errors.ServingError(
+                errors.Code.FAILED_PRECONDITION,
+                f'Output "{name}" of a batch of {num_rows} rows must have as many. '
+                f"Received: shape={signature.format_shape(array.shape)}.",
+            )
+    start = 0
+    for render, group in itertools.groupby(batch, key=lambda task: task.render):
+        tasks = list(group)
+        nums_rows = [task.num_rows for task in tasks]
+        if render is None:
+            parts: Sequence[Arrays | bytes] = _slices(outputs, start, nums_rows)
+        else:
+            (joined,) = _slices(outputs, start, [sum(nums_rows)])
+            parts = render(joined, nums_rows)
+        for task, part in zip(tasks, parts, strict=True):
+            task.result = part
+        start += sum(nums_rows)
+
+
+def give_all(task: Task, outputs: Arrays) -> None:
+    """Gives the only request of a batch all of the outputs."""
+    task.result = outputs if task.render is None else task.render(outputs, None)[0]
+
+
+def deliver(batch: Sequence[Task]) -> None:
+    """Wakes each event loop once for the whole batch."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Task]] = {}
+    for task in batch:
+        by_loop.setdefault(task.loop, []).append(task)
+    for loop, tasks in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, tasks)
+
+
+def _resolve(tasks: Sequence[Task]) -> None:
+    for task in tasks:
+        task.resolve()
+
+
+def _slices(outputs: Arrays, start: int, nums_rows: Sequence[int]) -> list[Arrays]:
+    parts = []
+    for num_rows in nums_rows:
+        stop = start + num_rows
+        parts.append({name: array[start:stop] for name, array in outputs.items()})
+        start = stop
+    return parts
 
 
 class Deadlines:

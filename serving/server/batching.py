@@ -13,6 +13,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -100,9 +101,34 @@ class Batcher:
                 larger
                 than a batch, DEADLINE_EXCEEDED, or what the graph refuses.
         """
+        return await self._result(spec, inputs, deadline, None)
+
+    async def submit_rendered(
+        self,
+        spec: signature.Signature,
+        inputs: backends.Arrays,
+        render: batch_tasks.Render,
+        *,
+        deadline: float,
+    ) -> bytes:
+        """Is `submit` for an answer of bytes, which is made for all requests of a batch at once.
+
+        Raises:
+            ServingError: As `submit`, and what `render` raises.
+        """
+        return await self._result(spec, inputs, deadline, render)
+
+    async def _result(
+        self,
+        spec: signature.Signature,
+        inputs: backends.Arrays,
+        deadline: float,
+        render: batch_tasks.Render | None,
+    ) -> Any:
         key, num_rows = self._group_of(spec, inputs)
         loop = asyncio.get_running_loop()
-        task = batch_tasks.Task(spec.name, inputs, num_rows, deadline, loop.create_future(), loop)
+        future = loop.create_future()
+        task = batch_tasks.Task(spec.name, inputs, num_rows, deadline, future, loop, render)
         self._enqueue(key, task)
         self._deadlines.add(task)
         try:
@@ -172,7 +198,7 @@ class Batcher:
             wanted = [task for task in batch if task.deadline > now and not task.future.done()]
             if wanted:
                 self._run_batch(wanted)
-            _deliver(batch)
+            batch_tasks.deliver(batch)
 
     def _take(self) -> list[batch_tasks.Task]:
         """Waits for requests and takes one batch; an empty list: the batcher is closed."""
@@ -220,9 +246,9 @@ class Batcher:
         outputs = self._run(batch[0].signature_name, inputs)
         self._on_run(time.perf_counter() - start, num_rows)
         if len(batch) == 1 and padded_rows == num_rows:
-            batch[0].result = outputs
+            batch_tasks.give_all(batch[0], outputs)
         else:
-            _split(batch, outputs, padded_rows)
+            batch_tasks.split(batch, outputs, padded_rows)
 
     def _is_joinable(self, batch: list[batch_tasks.Task]) -> bool:
         return len(batch) > 1 or all(
@@ -233,36 +259,6 @@ class Batcher:
         sizes = self._options.allowed_batch_sizes if self._options.is_enabled else ()
         index = bisect.bisect_left(sizes, num_rows)
         return sizes[index] if index < len(sizes) else num_rows
-
-
-def _deliver(batch: list[batch_tasks.Task]) -> None:
-    """Wakes each event loop once for the whole batch."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[batch_tasks.Task]] = {}
-    for task in batch:
-        by_loop.setdefault(task.loop, []).append(task)
-    for loop, tasks in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, tasks)
-
-
-def _resolve(tasks: list[batch_tasks.Task]) -> None:
-    for task in tasks:
-        task.resolve()
-
-
-def _split(batch: list[batch_tasks.Task], outputs: dict[str, np.ndarray], padded_rows: int) -> None:
-    for name, array in outputs.items():
-        if array.ndim == 0 or len(array) != padded_rows:
-            raise errors.ServingError(
-                errors.Code.FAILED_PRECONDITION,
-                f'Output "{name}" of a batch of {padded_rows} rows must have as many. '
-                f"Received: shape={signature.format_shape(array.shape)}.",
-            )
-    start = 0
-    for task in batch:
-        stop = start + task.num_rows
-        task.result = {name: array[start:stop] for name, array in outputs.items()}
-        start = stop
 
 
 def _common_rows(inputs: backends.Arrays) -> int:

@@ -1,10 +1,11 @@
 """What an HTTP handler is given and what it returns."""
 
-import dataclasses
+import functools
 import gzip
 import http
 import zlib
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from serving.server import errors, json_output
 
@@ -12,8 +13,7 @@ _MIN_GZIP_BYTES = 1_024
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib's way to say: gzip only.
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """One whole request; header names are in lower case."""
 
     method: str
@@ -27,8 +27,7 @@ class Request:
         return self.target.partition("?")[0]
 
 
-@dataclasses.dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """One answer."""
 
     status: int
@@ -71,19 +70,24 @@ def inflate(body: bytes, *, max_bytes: int) -> bytes:
 
 def to_bytes(response: Response, request: Request | None, *, keep_alive: bool) -> bytes:
     """Returns the answer as it goes over the wire, compressed if that is wanted and worth it."""
-    body = response.body
-    headers = [("Content-Type", response.content_type), *response.headers]
+    status, body, content_type, headers = response
     accepted = request.headers.get("accept-encoding", "") if request else ""
     if len(body) >= _MIN_GZIP_BYTES and "gzip" in accepted:
         body = gzip.compress(body, compresslevel=1)
-        headers.append(("Content-Encoding", "gzip"))
-    headers.append(("Content-Length", str(len(body))))
-    if not keep_alive:
-        headers.append(("Connection", "close"))
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    head = f"HTTP/1.1 {response.status} {_phrase(response.status)}\r\n{lines}\r\n".encode("latin-1")
+        headers = (*headers, ("Content-Encoding", "gzip"))
+    start = _head_start(status, (("Content-Type", content_type), *headers))
+    end = b"\r\n" if keep_alive else b"\r\nConnection: close\r\n"
     is_head = request is not None and request.method == "HEAD"
-    return head if is_head else head + body
+    return b"%b%d%b\r\n%b" % (start, len(body), end, b"" if is_head else body)
+
+
+# There are few kinds of answers.
+@functools.lru_cache(maxsize=256)
+def _head_start(status: int, headers: tuple[tuple[str, str], ...]) -> bytes:
+    """Returns an answer's head up to the number of its Content-Length."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    text = f"HTTP/1.1 {status} {_phrase(status)}\r\n{lines}Content-Length: "
+    return text.encode("latin-1")
 
 
 def _phrase(status: int) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import httptools
 
-from serving.server import errors, http_messages, listening
+from serving.server import errors, http_heads, http_messages, listening
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -45,6 +45,8 @@ class Connection(asyncio.Protocol):
         self._is_broken = False
         self._can_write = asyncio.Event()
         self._can_write.set()
+        self._repeated = http_heads.RepeatedHead()
+        self._num_requests = 0
         self._reset()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -74,6 +76,20 @@ class Connection(asyncio.Protocol):
         """Called by asyncio with the next bytes."""
         if self._is_broken:
             return
+        is_start = not self._is_receiving
+        if is_start:
+            most = self._limits.max_body_bytes
+            request = self._repeated.match(data, max_body_bytes=most)
+            if request is not None:
+                self._take(request, keep_alive=True)
+                return
+        num_before = self._num_requests
+        self._feed(data)
+        is_whole = self._num_requests == num_before + 1 and not self._is_receiving
+        if is_start and is_whole and self._method == "POST" and not self._is_broken:
+            self._repeated.learn(data, self._target.decode("latin-1"), self._headers)
+
+    def _feed(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -135,20 +151,28 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """The request is whole."""
         self._is_receiving = False
-        self._ends_at = _NEVER
+        self._method = self._parser.get_method().decode("latin-1")
         request = http_messages.Request(
-            method=self._parser.get_method().decode("latin-1"),
+            method=self._method,
             target=self._target.decode("latin-1"),
             headers=self._headers,
             body=b"".join(self._body),
         )
-        self._waiting.append((request, self._parser.should_keep_alive()))
+        self._body.clear()
+        self._take(request, keep_alive=self._parser.should_keep_alive())
+
+    def _take(self, request: http_messages.Request, *, keep_alive: bool) -> None:
+        """Queues a request to be answered in its turn."""
+        self._num_requests += 1
+        self._ends_at = _NEVER
+        self._waiting.append((request, keep_alive))
         if len(self._waiting) >= self._limits.max_pipelined:
             self._transport.pause_reading()
         if self._task is None:
             self._task = self._loop.create_task(self._answer_all())
 
     def _reset(self) -> None:
+        self._method = ""
         self._target = b""
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []

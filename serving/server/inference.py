@@ -9,6 +9,7 @@ from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2
 
 from serving.server import (
     backends,
+    batch_tasks,
     calls,
     errors,
     manager,
@@ -72,10 +73,7 @@ class Inference:
         Raises:
             ServingError: If the request does not fit the signature, or the graph refuses it.
         """
-        spec = calls.predict_signature(version, call.signature_name)
-        signature.check_input_names(spec, inputs.keys())
-        for name, array in inputs.items():
-            signature.check_input(spec, name, array)
+        spec = _checked_signature(call, version, inputs)
         calls.check_filter(spec, output_filter)
         outputs = await version.batcher.submit(spec, inputs, deadline=deadline)
         if output_filter:
@@ -130,6 +128,22 @@ class Inference:
             _add_to_log(log, request, self._encode(call, version, outputs))
         return outputs
 
+    async def predict_rendered(
+        self,
+        call: calls.Call,
+        version: versions.Version,
+        inputs: backends.Arrays,
+        render: batch_tasks.Render,
+        *,
+        deadline: float,
+    ) -> bytes:
+        """Is `predict_arrays` for an answer that is rendered with those of its whole batch."""
+        if self._log(call.model_name) is not None:
+            outputs = await self.predict_arrays(call, version, inputs, deadline=deadline)
+            return render(outputs, None)[0]
+        spec = _checked_signature(call, version, inputs)
+        return await version.batcher.submit_rendered(spec, inputs, render, deadline=deadline)
+
     def metadata(
         self, request: get_model_metadata_pb2.GetModelMetadataRequest
     ) -> get_model_metadata_pb2.GetModelMetadataResponse:
@@ -161,13 +175,28 @@ class Inference:
         )
 
     def _sampled_log(self, model_name: str) -> request_log.RequestLog | None:
+        """Returns where the next request of a model is logged; None if it is not in the sample."""
+        log = self._log(model_name)
+        return log if log is not None and log.wants_next() else None
+
+    def _log(self, model_name: str) -> request_log.RequestLog | None:
         config = self.models.config(model_name)
         if config is None or config.logging is None:
             return None
         if config.logging not in self._logs:
             self._logs[config.logging] = request_log.RequestLog(config.logging)
-        log = self._logs[config.logging]
-        return log if log.wants_next() else None
+        return self._logs[config.logging]
+
+
+def _checked_signature(
+    call: calls.Call, version: versions.Version, inputs: backends.Arrays
+) -> signature.Signature:
+    """Returns the signature that a call names; raises ServingError if the inputs do not fit."""
+    spec = calls.predict_signature(version, call.signature_name)
+    signature.check_input_names(spec, inputs.keys())
+    for name, array in inputs.items():
+        signature.check_input(spec, name, array)
+    return spec
 
 
 def _add_to_log(

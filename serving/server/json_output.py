@@ -4,7 +4,7 @@ import base64
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import orjson
@@ -33,18 +33,35 @@ def predictions(outputs: Mapping[str, np.ndarray]) -> bytes:
     Raises:
         ServingError: INVALID_ARGUMENT if an output has no batch dimension or another size.
     """
-    _check_rows(outputs)
+    num_rows = _check_rows(outputs)
+    return split_predictions(outputs, [num_rows])[0]
+
+
+def split_predictions(
+    outputs: Mapping[str, np.ndarray], nums_rows: Sequence[int] | None
+) -> list[bytes]:
+    """Returns the answers to several requests in row format, formatting all numbers at once.
+
+    Args:
+        outputs: As of `predictions`: the rows of all requests.
+        nums_rows: How many of the rows belong to each request, in order; None: one has them all.
+
+    Raises:
+        ServingError: As `predictions`.
+    """
+    if nums_rows is None:
+        return [predictions(outputs)]
     if len(outputs) == 1:
         ((name, array),) = outputs.items()
-        return f'{{\n{_INDENT}"predictions": {_one_line(name, array)}\n}}'.encode()
-    columns = [(_key(name), _row_lines(name, array)) for name, array in sorted(outputs.items())]
-    num_rows = len(columns[0][1])
-    items = [
-        ",\n".join([f"{_INDENT * 3}{name}: {texts[row]}" for name, texts in columns])
-        for row in range(num_rows)
-    ]
-    body = ",\n".join([f"{_INDENT * 2}{{\n{item}\n{_INDENT * 2}}}" for item in items])
-    return f'{{\n{_INDENT}"predictions": [\n{body}\n{_INDENT}]\n}}'.encode()
+        rows, start, separator, end = _row_lines(name, array), "[", ", ", "]"
+    else:
+        rows, start, separator, end = _row_objects(outputs), "[\n", ",\n", f"\n{_INDENT}]"
+    answers, first = [], 0
+    for num_rows in nums_rows:
+        body = separator.join(rows[first : first + num_rows])
+        answers.append(f'{{\n{_INDENT}"predictions": {start}{body}{end}\n}}'.encode())
+        first += num_rows
+    return answers
 
 
 def outputs_object(outputs: Mapping[str, np.ndarray]) -> bytes:
@@ -92,7 +109,8 @@ def _key(name: str) -> str:
     return json.dumps(name)
 
 
-def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
+def _check_rows(outputs: Mapping[str, np.ndarray]) -> int:
+    """Returns the number of rows that all outputs have; raises ServingError if they differ."""
     num_rows = None
     for name, array in sorted(outputs.items()):
         if array.ndim == 0:
@@ -103,6 +121,16 @@ def _check_rows(outputs: Mapping[str, np.ndarray]) -> None:
                 f"expecting: {num_rows}"
             )
         num_rows = len(array)
+    return num_rows or 0
+
+
+def _row_objects(outputs: Mapping[str, np.ndarray]) -> list[str]:
+    """Returns each row as an object, one line for each output."""
+    keys = [_key(name) for name in sorted(outputs)]
+    lines = ",\n".join([f"{_INDENT * 3}{key.replace('%', '%%')}: %s" for key in keys])
+    template = f"{_INDENT * 2}{{\n{lines}\n{_INDENT * 2}}}"
+    columns = [_row_lines(name, array) for name, array in sorted(outputs.items())]
+    return [template % texts for texts in zip(*columns, strict=True)]
 
 
 def _row_lines(name: str, array: np.ndarray) -> list[str]:
@@ -115,11 +143,6 @@ def _row_lines(name: str, array: np.ndarray) -> list[str]:
         _nest(leaves[row * size : (row + 1) * size], array.shape[1:], _wrap_one_line)
         for row in range(len(array))
     ]
-
-
-def _one_line(name: str, array: np.ndarray) -> str:
-    leaves = _format_leaves(name, array)
-    return _nest(leaves, array.shape, _wrap_one_line)
 
 
 def _wrap_one_line(items: list[str], level: int) -> str:

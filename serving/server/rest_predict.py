@@ -53,8 +53,13 @@ class Predictor:
                 is_row = True
                 if inputs is None:
                     inputs, is_row = await self._inputs(document, infos, body)
+                if is_row:
+                    render = json_output.split_predictions
+                    return await engine.predict_rendered(
+                        call, version, inputs, render, deadline=deadline
+                    )
                 outputs = await engine.predict_arrays(call, version, inputs, deadline=deadline)
-        return json_output.predictions(outputs) if is_row else json_output.outputs_object(outputs)
+        return json_output.outputs_object(outputs)
 
     async def _inputs(
         self,

@@ -78,7 +78,7 @@ class RestApi:
             except errors.ServingError as error:
                 response = http_messages.error_response(error)
         if self._options.has_cors:
-            response = dataclasses.replace(response, headers=response.headers + _CORS_HEADERS)
+            response = response._replace(headers=response.headers + _CORS_HEADERS)
         return response
 
     async def _route(self, request: http_messages.Request) -> http_messages.Response:

@@ -31,7 +31,7 @@ class Recorder:
         return {"y": inputs["x"] * 2}
 
 
-def submit_all(options, requests, *, spec=None, seconds=30.0):
+def submit_all(options, requests, *, spec=None, seconds=30.0, renders=None):
     """Holds the worker with one request while the others gather, then lets all go."""
     recorder = Recorder()
     spec = spec or make_spec()
@@ -46,8 +46,12 @@ def submit_all(options, requests, *, spec=None, seconds=30.0):
         while not recorder.batches:
             await asyncio.sleep(0.001)
         rest = [
-            asyncio.create_task(batcher.submit(spec, {"x": request}, deadline=deadline))
-            for request in requests
+            asyncio.create_task(
+                batcher.submit(spec, {"x": request}, deadline=deadline)
+                if render is None
+                else batcher.submit_rendered(spec, {"x": request}, render, deadline=deadline)
+            )
+            for request, render in zip(requests, renders or [None] * len(requests), strict=True)
         ]
         await asyncio.sleep(0.05)
         recorder.gate.set()
@@ -67,6 +71,39 @@ def test_waiting_requests_run_as_one_batch_and_get_their_own_rows():
     answers, batches = submit_all(batching.BatchingOptions(), [rows(1), rows(2, 3), rows(4)])
     assert [batch.ravel().tolist() for batch in batches] == [[1, 2, 3, 4]]
     assert [answer["y"].ravel().tolist() for answer in answers] == [[2], [4, 6], [8]]
+
+
+def test_answers_are_rendered_together_and_beside_those_of_arrays():
+    nums = []
+
+    def render(outputs, nums_rows):
+        nums.append(nums_rows)
+        ends = np.cumsum(nums_rows)[:-1]
+        return [part.tobytes() for part in np.split(outputs["y"], ends)]
+
+    requests = [rows(1), rows(2, 3), rows(4), rows(5)]
+    answers, batches = submit_all(
+        batching.BatchingOptions(), requests, renders=[render, render, None, render]
+    )
+    assert [batch.ravel().tolist() for batch in batches] == [[1, 2, 3, 4, 5]]
+    expected = [[2], [4, 6], None, [10]]
+    for answer, values in zip(answers, expected, strict=True):
+        assert values is None or answer == np.array(values, FLOAT).tobytes()
+    assert answers[2]["y"].item() == 8
+    assert nums == [[1, 2], [1]]
+
+
+def test_answer_that_cannot_be_rendered_fails_alone():
+    def render(outputs, nums_rows):
+        if (outputs["y"] == 4).any():
+            raise errors.invalid("no four")
+        return [b"fine"] * len(nums_rows or [1])
+
+    answers, _ = submit_all(
+        batching.BatchingOptions(), [rows(1), rows(2), rows(3)], renders=[render] * 3
+    )
+    assert answers[0] == answers[2] == b"fine"
+    assert answers[1].message == "no four"
 
 
 def test_a_bad_request_fails_alone():

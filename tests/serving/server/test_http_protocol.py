@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import socket
 import threading
+import time
 
 import pytest
 
@@ -80,6 +81,24 @@ def test_requests_on_one_connection_are_answered_in_their_order(port):
     answer = talk(port, b"".join(requests) + head("GET / HTTP/1.1", "Connection: close"))
     bodies = [part.split(b"\r\n\r\n")[1] for part in answer.split(b"HTTP/1.1 200 OK\r\n")[1:]]
     assert bodies == [b"GET 0", b"POST 2", b"GET 0"]
+
+
+def test_repeated_heads_are_answered_like_the_first(port):
+    def send(client, body, *, pieces=1):
+        data = head("POST /x HTTP/1.1", f"Content-Length: {len(body)}") + body
+        size = -(-len(data) // pieces)
+        for start in range(0, len(data), size):
+            client.sendall(data[start : start + size])
+            time.sleep(0.01)
+        return client.recv(1_000)
+
+    with connect(port) as client:
+        for size, pieces in ((2, 1), (2, 1), (3, 1), (123, 1), (2, 3), (2, 1), (0, 1)):
+            assert send(client, b"x" * size, pieces=pieces).endswith(b"POST %d" % size)
+        client.sendall(head("GET / HTTP/1.1"))
+        assert client.recv(1_000).endswith(b"GET 0")
+        assert send(client, b"x" * 2).endswith(b"POST 2")
+        assert send(client, b"x" * 1_001).startswith(b"HTTP/1.1 413 ")
 
 
 def test_http_1_0_is_closed_after_the_answer(port):

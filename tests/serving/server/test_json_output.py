@@ -1,3 +1,4 @@
+import itertools
 import json
 
 import numpy as np
@@ -35,6 +36,24 @@ def test_rows_of_several_outputs_are_objects():
     outputs = {"b": np.array([[1.5], [2.0]]), "a": np.array([True, False])}
     rows = json.loads(json_output.predictions(outputs))["predictions"]
     assert rows == [{"a": True, "b": [1.5]}, {"a": False, "b": [2.0]}]
+
+
+@pytest.mark.parametrize("nums_rows", [[1, 2, 1], [4], [2, 0, 2]])
+@pytest.mark.parametrize("names", ["a", "ab%"])
+def test_several_requests_get_what_each_would_get_alone(names, nums_rows):
+    texts = np.array([[b"50 % %s", b"x"]] * 4, object)
+    arrays = {"a": np.arange(4.0), "b": texts, "%": np.zeros((4, 0, 3), np.int32)}
+    outputs = {name: arrays[name] for name in names}
+    ends = np.cumsum([0, *nums_rows])
+    alone = [
+        json_output.predictions({name: array[start:stop] for name, array in outputs.items()})
+        for start, stop in itertools.pairwise(ends)
+    ]
+    assert json_output.split_predictions(outputs, nums_rows) == alone
+    first = json.loads(alone[0])["predictions"]
+    assert [row["a"] if len(names) > 1 else row for row in first] == [
+        float(number) for number in range(nums_rows[0])
+    ]
 
 
 def test_outputs_of_different_batch_sizes_are_refused_in_row_format():
