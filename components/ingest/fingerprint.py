@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import wave
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,11 @@ class Layout:
             fields.append((self.answer_name, "<i4" if self.answer_name == "label" else "<f4"))
         return np.dtype(fields + self._look_fields())
 
+    @property
+    def look_dtype(self) -> np.dtype:
+        """The dtype of the part that depends on the kind of input."""
+        return np.dtype(self._look_fields())
+
     def _look_fields(self) -> list[Any]:
         if self.input_name == "image":
             return list(fingerprint_images.FIELDS)
@@ -113,7 +118,7 @@ class FingerprintWriter:
         self._num_bytes = 0
 
     def add(self, row: Row) -> None:
-        """Notes one row, whose label is the index of its class."""
+        """Notes one row; its label is the index of its class."""
         self._rows.append(row)
         self._num_bytes += len(row.content)
         if len(self._rows) == _BUFFER_ROWS or self._num_bytes >= _BUFFER_BYTES:
@@ -136,7 +141,8 @@ def encode_rows(rows: Sequence[Row], layout: Layout) -> np.ndarray:
     The label of a row must be the index of its class.
     """
     found_N = np.zeros(len(rows), layout.dtype)
-    found_N["content"] = [_hash(row.content) for row in rows]
+    if layout.input_name != "table":
+        found_N["content"] = [_hash(row.content) for row in rows]
     found_N["group"] = [MISSING if row.group is None else _name_hash(row.group) for row in rows]
     found_N["time"] = [np.nan if row.time is None else row.time for row in rows]
     if layout.answer_name == "label":
@@ -161,8 +167,37 @@ def _hash(value: bytes) -> int:
 _name_hash = functools.lru_cache(1 << 14)(_hash)
 
 
-def _note_images(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    looks_N = np.frombuffer(b"".join(row.look for row in rows), fingerprint_images.FIELDS)
+def table_looks(
+    numbers: Mapping[str, np.ndarray], categories: Mapping[str, tuple[list[bytes], np.ndarray]]
+) -> list[bytes]:
+    """Returns the looks of N rows of a table, column by column.
+
+    Args:
+        numbers: Each column of numbers, (N,) float32, NaN where one is missing.
+        categories: The distinct names in each other column, and which of them each row has,
+            (N,) integers, of which -1 stands for a missing one.
+    """
+    values_NC = [np.asarray(values_N, np.float32) for values_N in numbers.values()]
+    codes_NC = []
+    for names, indices_N in categories.values():
+        hashes = [_name_hash(name) if name else MISSING for name in names]
+        codes_NC.append(np.array([*hashes, MISSING], np.uint64)[indices_N])
+    layout = Layout(
+        input_name="table", answer_name=None, numbers=tuple(numbers), categories=tuple(categories)
+    )
+    num_rows = len([*values_NC, *codes_NC][0])
+    looks_N = np.zeros(num_rows, layout.look_dtype)
+    for index, values_N in enumerate(values_NC):
+        # Equal is what the model sees as equal, whatever the row's bytes are; -0.0 is 0.0.
+        looks_N["numbers"][:, index] = values_N + 0.0
+    for index, codes_N in enumerate(codes_NC):
+        looks_N["categories"][:, index] = codes_N
+    found: list[bytes] = looks_N.view(f"V{looks_N.dtype.itemsize}").tolist()
+    return found
+
+
+def _note_looks(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
+    looks_N = np.frombuffer(b"".join(row.look for row in rows), layout.look_dtype)
     for name in looks_N.dtype.names or ():
         found_N[name] = looks_N[name]
 
@@ -173,20 +208,23 @@ def _note_texts(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> Non
 
 
 def _note_tables(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    for index, name in enumerate(layout.numbers):
+    if not rows[0].look:
+        looks = _looks_of(rows, layout)
+        rows = [row._replace(look=look) for row, look in zip(rows, looks, strict=True)]
+    _note_looks(found_N, rows, layout)
+    found_N["content"] = [_hash(row.look) for row in rows]
+
+
+def _looks_of(rows: Sequence[Row], layout: Layout) -> list[bytes]:
+    """Returns the looks of rows that hold their columns one by one."""
+    numbers, categories = {}, {}
+    for name in layout.numbers:
         values = [_value(row.features.get(name)) for row in rows]
-        found_N["numbers"][:, index] = [np.nan if value is None else value for value in values]
-    for index, name in enumerate(layout.categories):
-        values = [_value(row.features.get(name)) for row in rows]
-        found_N["categories"][:, index] = [
-            _name_hash(value) if value else MISSING for value in values
-        ]
-    # Equal is what the model sees as equal, whatever the row's bytes are; -0.0 is 0.0.
-    found_N["numbers"] += 0.0
-    found_N["content"] = [
-        _hash(numbers.tobytes() + categories.tobytes())
-        for numbers, categories in zip(found_N["numbers"], found_N["categories"], strict=True)
-    ]
+        numbers[name] = np.array([np.nan if value is None else value for value in values], "<f4")
+    for name in layout.categories:
+        names = [_value(row.features.get(name)) or b"" for row in rows]
+        categories[name] = names, np.arange(len(rows))
+    return table_looks(numbers, categories)
 
 
 def _value(value: Any) -> Any:
@@ -212,7 +250,7 @@ def _swing(recording: bytes) -> float:
 
 
 _LOOKS: dict[str, Callable[[np.ndarray, Sequence[Row], Layout], None]] = {
-    "image": _note_images,
+    "image": _note_looks,
     "text": _note_texts,
     "audio": _note_recordings,
     "table": _note_tables,

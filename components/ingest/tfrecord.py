@@ -3,6 +3,7 @@
 The length is uint64, the checksums are masked CRC-32C in uint32, all little-endian.
 """
 
+import functools
 import hashlib
 import mmap
 import os
@@ -31,10 +32,13 @@ def masked_crc32c(data: bytes) -> int:
 
 def frame_record(data: bytes) -> bytes:
     """Returns `data` as one TFRecord."""
-    length = _LENGTH.pack(len(data))
-    return b"".join(
-        (length, _FOOTER.pack(masked_crc32c(length)), data, _FOOTER.pack(masked_crc32c(data)))
-    )
+    return b"".join((_header(len(data)), data, _FOOTER.pack(masked_crc32c(data))))
+
+
+@functools.lru_cache(1 << 14)
+def _header(size: int) -> bytes:
+    length = _LENGTH.pack(size)
+    return length + _FOOTER.pack(masked_crc32c(length))
 
 
 class RecordWriter:
@@ -49,25 +53,38 @@ class RecordWriter:
         self.num_bytes = 0
         self._sha256 = hashlib.sha256()
         self._file: BinaryIO | None = None
+        self._waiting: list[bytes] = []
+        self._num_written = 0
 
     def write(self, data: bytes) -> None:
         """Appends one record."""
-        if self._file is None:
-            self._file = self.path.open("xb", buffering=_BUFFER_BYTES)
         record = frame_record(data)
-        self._file.write(record)
-        self._sha256.update(record)
+        self._waiting.append(record)
         self.num_records += 1
         self.num_bytes += len(record)
+        if self.num_bytes - self._num_written >= _BUFFER_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        if self._file is None:
+            self._file = self.path.open("xb")
+        records = b"".join(self._waiting)
+        self._file.write(records)
+        # Hashing thousands of small records one by one costs more than hashing their bytes.
+        self._sha256.update(records)
+        self._waiting, self._num_written = [], self.num_bytes
 
     def close(self) -> None:
-        """Flushes the file and closes it; the caller makes it durable (`atomic.fsync_tree`)."""
+        """Writes what is left and closes the file; whoever renames its folder makes it durable."""
+        self._flush()
         if self._file is not None:
             self._file.close()
 
     @property
     def sha256(self) -> str:
-        """Hex SHA-256 of what was written so far."""
+        """Hex SHA-256 of the closed file."""
         return self._sha256.hexdigest()
 
 

@@ -119,7 +119,7 @@ class _OpenShard:
 
     def write(self, row: Row, label: int | None) -> None:
         self._records.write(row.example or example.encode_example(_features(row, label)))
-        self._fingerprints.add(row._replace(label=label))
+        self._fingerprints.add(row if row.label == label else row._replace(label=label))
         if label is not None:
             self._counts[label] += 1
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from components.ingest import example, labels
+from components.ingest import example, fingerprint, labels
 from components.ingest.config import DataConfig
 from components.ingest.errors import RowError
 from components.ingest.features.config import (
@@ -20,6 +20,7 @@ from components.ingest.features.config import (
     TARGET_FEATURE,
     TEXT_FEATURE,
     TIME_FEATURE,
+    TableFeature,
 )
 from components.ingest.sources import columns, encoded
 from components.ingest.sources.base import ColumnRows, Reject, Row
@@ -29,7 +30,7 @@ _FLOAT_BYTES = 4
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """One feature of N rows: the values, and each as the entry of a tf.Example."""
+    """One feature of N rows: the values, if they are asked for, and the entries of tf.Examples."""
 
     values_N: Sequence[Any]
     entries_N: Sequence[bytes]
@@ -71,8 +72,11 @@ def rows(
     key = _bytes_feature(KEY_FEATURE, [text.encode() for text in keys])
     contents_N = _join(inputs)
     bodies_N = _join({**inputs, **answers, **placing, KEY_FEATURE: key})
-    shown = {**inputs, **{name: answers[name] for name in answers if name == TARGET_FEATURE}}
+    # What the fingerprints ask for; of a table they have the look.
+    shown = {**inputs} if data.table is None else {}
+    shown |= {name: answers[name] for name in answers if name == TARGET_FEATURE}
     values_N = list(zip(*(feature.values_N for feature in shown.values()), strict=True))
+    shown_N = [dict(zip(shown, values, strict=True)) for values in values_N] or [{}] * len(keys)
     none = Feature([None] * len(keys), [])
     label_N, group_N, time_N = (
         {**answers, **placing}.get(name, none).values_N
@@ -84,7 +88,7 @@ def rows(
             continue
         yield Row(
             key=text,
-            features=dict(zip(shown, values_N[row], strict=True)),
+            features=shown_N[row],
             label=label_N[row],
             content=contents_N[row],
             look=looks_N[row],
@@ -111,28 +115,27 @@ class _Block:
         """Returns the input's features, and the look of each row."""
         data = self.data
         if data.table:
-            found = {name: self._number(name) for name in data.table.numbers()}
-            found |= {name: self._name(name) for name in data.table.categories()}
-            return found, [b""] * len(next(iter(found.values())).values_N)
+            return self._table(data.table)
         if data.text:
             texts_N = self._texts(data.text.source_name)
             return {TEXT_FEATURE: _bytes_feature(TEXT_FEATURE, texts_N)}, [b""] * len(texts_N)
         files_N, looks_N = self._files()
         return {data.input_name: _bytes_feature(data.input_name, files_N)}, looks_N
 
-    def _number(self, name: str) -> Feature:
-        numbers = columns.numbers(name, self.arrays[name], self.problems)
-        values_N = np.where(numbers.present_N, numbers.values_N, np.nan).tolist()
-        return Feature(values_N, number_entries(name, numbers))
-
-    def _name(self, name: str) -> Feature:
-        codes = columns.names(name, self.arrays[name], self.problems)
-        names = [text.encode() for text in codes.dictionary.to_pylist()]
-        entries = [example.encode_entry(name, text) for text in names]
-        entries.append(example.encode_entry(name, None))
-        indices_N = codes.indices.fill_null(len(names)).to_pylist()
-        values = [*names, None]
-        return Feature([values[i] for i in indices_N], [entries[i] for i in indices_N])
+    def _table(self, table: TableFeature) -> tuple[dict[str, Feature], Sequence[bytes]]:
+        found, numbers_N, names_N = {}, {}, {}
+        for name in table.numbers():
+            numbers = columns.numbers(name, self.arrays[name], self.problems)
+            found[name] = Feature((), number_entries(name, numbers))
+            numbers_N[name] = np.where(numbers.present_N, numbers.values_N, np.float32(np.nan))
+        for name in table.categories():
+            codes = columns.names(name, self.arrays[name], self.problems)
+            names = [text.encode() for text in codes.dictionary.to_pylist()]
+            entries = [example.encode_entry(name, text) for text in [*names, None]]
+            indices_N = codes.indices.fill_null(-1).to_numpy()
+            found[name] = Feature((), [entries[i] for i in indices_N.tolist()])
+            names_N[name] = names, indices_N
+        return found, fingerprint.table_looks(numbers_N, names_N)
 
     def _texts(self, name: str) -> list[bytes]:
         array = columns.texts(name, self.arrays[name], self.problems)

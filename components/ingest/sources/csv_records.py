@@ -64,9 +64,10 @@ def line_offsets(data: bytes, pattern: re.Pattern[bytes]) -> np.ndarray:
         ends_L = np.append(ends_L, len(data))
     is_end_L = np.ones(len(ends_L), bool)
     if b'"' in data:
-        for value in pattern.finditer(data):
-            first, last = np.searchsorted(ends_L, value.span())
-            is_end_L[first:last] = False
+        spans = np.array([value.span() for value in pattern.finditer(data)], np.int64)
+        firsts, lasts = np.searchsorted(ends_L, spans.reshape(-1, 2)).T
+        for index in np.flatnonzero(firsts < lasts).tolist():
+            is_end_L[firsts[index] : lasts[index]] = False
     lines_R = np.flatnonzero(is_end_L)
     starts_R = np.append(0, lines_R[:-1] + 1)
     text_starts_R = np.append(0, ends_L[lines_R[:-1]] + 1)

@@ -49,6 +49,21 @@ def test_rows_with_equal_columns_have_equal_content_whatever_else_they_hold():
     assert found[0] == found[1] != found[2]
 
 
+def test_columns_and_single_rows_give_the_same_fingerprints():
+    rows = [
+        {"miles": 1.0, "fare": None, "company": b"Blue", "target": 1.0},
+        {"miles": -0.0, "fare": 2.5, "company": None, "target": 1.0},
+    ]
+    looks = fingerprint.table_looks(
+        {"miles": np.float32([1, 0]), "fare": np.float32([np.nan, 2.5])},
+        {"company": ([b"Red", b"Blue"], np.array([1, -1]))},
+    )
+    by_columns = [Row("key", {"target": 1.0}, None, b"content", look) for look in looks]
+    assert fingerprint.encode_rows(by_columns, TABLE).tobytes() == encode(*rows).tobytes()
+    expected = [hashlib.sha256(look).digest()[:8] for look in looks]
+    assert [value.tobytes() for value in encode(*rows)["content"]] == expected
+
+
 def test_rows_of_a_group_share_its_hash_and_rows_without_have_none():
     row = {"miles": 1.0, "fare": 2.0, "company": b"Blue", "target": 1.0}
     first, second = encode(row, row, group=b"anna")["group"]
