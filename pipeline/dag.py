@@ -10,13 +10,12 @@ from tfx.components.example_validator import component as example_validator
 from tfx.components.trainer import component as trainer
 from tfx.dsl.components.base import base_node
 from tfx.dsl.components.common import resolver
-from tfx.dsl.input_resolution.strategies import latest_blessed_model_strategy
 from tfx.orchestration import pipeline
 from tfx.proto import trainer_pb2
-from tfx.types import standard_artifacts
 
 from components.data_guard import component as data_guard
 from components.evaluation_gate import component as evaluation_gate
+from components.evaluator import baseline
 from components.evaluator import component as evaluator
 from components.ingest import component as ingest
 from components.ingest.features import config as data_config
@@ -42,6 +41,7 @@ def create_pipeline(
     fingerprints: Mapping[str, str],
     enable_cache: bool = True,
     pipeline_name: str | None = None,
+    baseline_strategy: type[resolver.ResolverStrategy] = baseline.PassedModelStrategy,
 ) -> pipeline.Pipeline:
     """Returns the TFX pipeline of a recipe; touches no file and no address.
 
@@ -53,6 +53,8 @@ def create_pipeline(
             digest.
         enable_cache: False to run every node, whatever ran before.
         pipeline_name: The recipe's name if left out.
+        baseline_strategy: Finds the model that a new one is compared with, for a runner that knows
+            TFX's own strategies alone.
 
     Raises:
         ValueError: If recipe and run contradict each other.
@@ -63,7 +65,7 @@ def create_pipeline(
         pipeline_name=pipeline_name or recipe.name,
         pipeline_root=posixpath.join(folder, "artifacts"),
         metadata_connection_config=_sqlite(posixpath.join(folder, "metadata.sqlite")),
-        components=_Nodes(recipe, run, fingerprints).all(),
+        components=_Nodes(recipe, run, fingerprints, baseline_strategy).all(),
         enable_cache=enable_cache,
         beam_pipeline_args=list(run.beam_options),
     )
@@ -83,11 +85,16 @@ class _Nodes:
     """Builds the nodes of one pipeline, each after those it reads from."""
 
     def __init__(
-        self, recipe: config.Recipe, run: config.RunConfig, fingerprints: Mapping[str, str]
+        self,
+        recipe: config.Recipe,
+        run: config.RunConfig,
+        fingerprints: Mapping[str, str],
+        baseline_strategy: type[resolver.ResolverStrategy],
     ):
         self._recipe = recipe
         self._run = run
         self._fingerprints = fingerprints
+        self._baseline_strategy = baseline_strategy
         self._nodes: dict[str, base_node.BaseNode] = {}
 
     def all(self) -> list[base_node.BaseNode]:
@@ -194,14 +201,8 @@ class _Nodes:
         self._nodes["trainer"].add_upstream_node(self._nodes["data_guard"])
 
     def _add_evaluation_steps(self) -> None:
-        self._add(
-            "baseline",
-            resolver.Resolver(
-                strategy_class=latest_blessed_model_strategy.LatestBlessedModelStrategy,
-                model=types.Channel(type=standard_artifacts.Model),
-                model_blessing=types.Channel(type=standard_artifacts.ModelBlessing),
-            ),
-        )
+        channels = baseline.channels(self._baseline_strategy)
+        self._add("baseline", resolver.Resolver(strategy_class=self._baseline_strategy, **channels))
         # Found when it is needed; else TFX would put it first.
         self._nodes["baseline"].add_upstream_node(self._nodes["trainer"])
         self._add(

@@ -60,6 +60,9 @@ class Executor(base_executor.BaseExecutor):
             answers = server.ask(request)
         largest = _check(answers, expected.result(), data)
         blessing = artifact_utils.get_single_instance(output_dict["blessing"])
+        # By this id, `PassedModelStrategy` knows whose blessing it is.
+        model = artifact_utils.get_single_instance(input_dict["model"])
+        blessing.set_int_custom_property("current_model_id", model.id)
         blessing.set_int_custom_property("blessed", 1)
         blessing.set_float_custom_property("largest_difference", largest)
 

@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 
+from tfx.dsl.input_resolution.strategies import latest_blessed_model_strategy
 from tfx.orchestration.kubeflow.v2 import kubeflow_v2_dag_runner
 
 from pipeline import dag
@@ -32,6 +33,8 @@ def write_yaml(recipe: Recipe, run: RunConfig, output: pathlib.Path, *, schema_2
             fingerprints={},
             # Kubeflow allows no underscore in a name.
             pipeline_name=recipe.name.replace("_", "-"),
+            # TFX translates no other strategy than its own.
+            baseline_strategy=latest_blessed_model_strategy.LatestBlessedModelStrategy,
         )
         kubeflow_v2_dag_runner.KubeflowV2DagRunner(
             config=runner_config, output_dir=folder, output_filename=_FILE_NAME
