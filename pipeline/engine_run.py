@@ -128,6 +128,7 @@ class EngineRun:
             seed=self.recipe.seed,
             training=self.recipe.training,
             cache_dir=str(assess.cache_dir()),
+            beam_options=self.run_config.beam_options,
         ).model_dump_json(exclude_none=True)
 
     def _write_request(self) -> None:

@@ -9,7 +9,7 @@ import sys
 import time
 
 from components import child_process, progress
-from components.ingest import errors, ingest, splits
+from components.ingest import errors, ingest, splits, spreading
 from components.trainer import run_length
 from pipeline.state.request import PrefetchRequest
 
@@ -24,7 +24,10 @@ def main() -> int:
     progress.report("step_started", step=STEP)
     try:
         dataset = ingest.ingest(
-            request.data, seed=request.seed, cache_dir=pathlib.Path(request.cache_dir)
+            request.data,
+            seed=request.seed,
+            cache_dir=pathlib.Path(request.cache_dir),
+            processes=spreading.choose(request.beam_options),
         )
         num_examples = dataset.manifest.splits[splits.TRAIN].num_rows
         run_length.check(request.training, num_examples=num_examples)

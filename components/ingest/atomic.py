@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.ingest.errors import DataError
-
-_PART_SUFFIX = ".part"
+from serving.export import atomic_folder
 
 
 @contextlib.contextmanager
@@ -36,17 +35,24 @@ def new_folder(final: Path) -> Iterator[Path]:
     Everything in it is on disk before the rename. The caller holds a lock for `final`, so a
     leftover of a process that was killed is nobody's, and is removed first.
     """
-    part = final.with_name(final.name + _PART_SUFFIX)
-    shutil.rmtree(part, ignore_errors=True)
-    try:
-        with cannot_write(final.parent):
-            part.mkdir(parents=True)
+    with cannot_write(final.parent):
+        atomic_folder.remove_leftovers(final.parent, final.name)
+        with atomic_folder.written_aside(final) as part:
             yield part
-            fsync_tree(part)
-            part.rename(final)
-            _fsync(final.parent)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+
+
+def link_or_copy(source: str | Path, target: str | Path) -> None:
+    """Gives a file that is never changed another name, without copying where the disk can.
+
+    A target that is there already is kept.
+    """
+    try:
+        Path(target).hardlink_to(source)
+    except FileExistsError:
+        return
+    except OSError:
+        # Another file system, or one without hard links.
+        shutil.copyfile(source, target)
 
 
 @contextlib.contextmanager
@@ -71,19 +77,3 @@ def _write_sentence(folder: Path, reason: str, error: OSError) -> str:
         f"Expected to write the dataset under {folder}, but {reason}. Received: path={name}. "
         "Free some space there, or set XDG_CACHE_HOME to a folder with room that you may write."
     )
-
-
-def fsync_tree(folder: Path) -> None:
-    """Makes every file and folder under `folder` durable."""
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            _fsync(Path(parent, name))
-        _fsync(Path(parent))
-
-
-def _fsync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

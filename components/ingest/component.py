@@ -3,7 +3,7 @@
 import json
 
 from tfx import types
-from tfx.dsl.components.base import base_component, executor_spec
+from tfx.dsl.components.base import base_beam_component, executor_spec
 from tfx.types import component_spec, standard_artifacts
 
 from components.ingest import config, executor
@@ -21,11 +21,11 @@ class IngestSpec(component_spec.ComponentSpec):
     OUTPUTS = {"examples": component_spec.ChannelParameter(type=standard_artifacts.Examples)}
 
 
-class Ingest(base_component.BaseComponent):
+class Ingest(base_beam_component.BaseBeamComponent):
     """Reads the source that a recipe names into sharded tf.Examples, split by split."""
 
     SPEC_CLASS = IngestSpec
-    EXECUTOR_SPEC = executor_spec.ExecutorClassSpec(executor.Executor)
+    EXECUTOR_SPEC = executor_spec.BeamExecutorSpec(executor.Executor)
 
     def __init__(self, *, data: config.DataConfig, seed: int, fingerprint: str = ""):
         super().__init__(

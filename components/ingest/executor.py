@@ -2,22 +2,24 @@
 
 import json
 import pathlib
+import posixpath
 import shutil
 from typing import Any
 
+import tensorflow as tf
 from tfx import types
 from tfx.components.util import examples_utils
-from tfx.dsl.components.base import base_executor
+from tfx.dsl.components.base import base_beam_executor
 from tfx.proto import example_gen_pb2
 from tfx.types import artifact_utils
 
 from components import progress
-from components.ingest import cache_location, config, ingest
+from components.ingest import atomic, cache_location, config, ingest, spreading
 
 STEP = "ingest"
 
 
-class Executor(base_executor.BaseExecutor):
+class Executor(base_beam_executor.BaseBeamExecutor):
     """Puts the dataset of the cache into an Examples artifact."""
 
     def Do(  # noqa: N802
@@ -33,10 +35,13 @@ class Executor(base_executor.BaseExecutor):
         """
         data = config.DataConfig.from_dict(json.loads(exec_properties["data"]))
         dataset = ingest.ingest(
-            data, seed=exec_properties["seed"], cache_dir=cache_location.cache_dir()
+            data,
+            seed=exec_properties["seed"],
+            cache_dir=cache_location.cache_dir(),
+            processes=spreading.choose(self._beam_pipeline_args),
         )
         examples = artifact_utils.get_single_instance(output_dict["examples"])
-        place(dataset.path, pathlib.Path(examples.uri))
+        place(dataset.path, examples.uri)
         splits = dataset.manifest.splits
         examples.split_names = artifact_utils.encode_split_names(list(splits))
         examples.set_string_custom_property("digest", dataset.digest)
@@ -45,21 +50,18 @@ class Executor(base_executor.BaseExecutor):
         progress.report("rows", step=STEP, rows=num_rows, total=num_rows)
 
 
-def place(source: pathlib.Path, target: pathlib.Path) -> None:
+def place(source: pathlib.Path, target: str) -> None:
     """Gives `target` the files of `source`, without copying where both are on one file system.
 
     Args:
         source: A folder that is never changed once it is there.
-        target: A folder; files that are there already are kept.
+        target: A folder, whose files are kept if they are there already, or an address that
+            TensorFlow's file systems know, such as gs://bucket/folder.
     """
-    shutil.copytree(source, target, copy_function=_link_or_copy, dirs_exist_ok=True)
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        pathlib.Path(target).hardlink_to(source)
-    except FileExistsError:
+    if "://" in target:
+        for path in sorted(path for path in source.rglob("*") if path.is_file()):
+            copy = posixpath.join(target, path.relative_to(source).as_posix())
+            tf.io.gfile.makedirs(posixpath.dirname(copy))
+            tf.io.gfile.copy(str(path), copy, overwrite=True)
         return
-    except OSError:
-        # Another file system, or one without hard links.
-        shutil.copyfile(source, target)
+    shutil.copytree(source, target, copy_function=atomic.link_or_copy, dirs_exist_ok=True)

@@ -4,11 +4,12 @@ Nothing here imports TensorFlow, and memory does not grow with the data.
 """
 
 import dataclasses
+import functools
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from components.ingest import (
     atomic,
@@ -16,20 +17,20 @@ from components.ingest import (
     digest,
     fingerprint,
     resolve,
+    spans,
     splits,
     workers,
     writer,
 )
 from components.ingest.config import DataConfig
-from components.ingest.manifest import MANIFEST_FILE, Manifest, Shard, Split
+from components.ingest.manifest import MANIFEST_FILE, Manifest, Shard, Span, Split
 from components.ingest.sources.base import Reject, Source, TimedSource
+from components.ingest.spans import WrittenSpan
 
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 5
-_SHARD_BYTES = 100 << 20
-_MIN_SHARDS = 4
+_WRITER_VERSION = 6
 _LOCATION_KEYS = frozenset({"data_dir", "path", "validation_path", "test_path"})
 
 
@@ -42,7 +43,9 @@ class Dataset:
     manifest: Manifest
 
 
-def ingest(data: DataConfig, *, seed: int, cache_dir: Path) -> Dataset:
+def ingest(
+    data: DataConfig, *, seed: int, cache_dir: Path, processes: workers.Processes | None = None
+) -> Dataset:
     """Returns the dataset that `data` describes, writing it unless the cache holds it already.
 
     Two processes may do this at once: the second waits and finds what the first has written. A
@@ -52,57 +55,69 @@ def ingest(data: DataConfig, *, seed: int, cache_dir: Path) -> Dataset:
         data: The `[data]` block of a recipe.
         seed: The recipe's seed, which decides the splits.
         cache_dir: Where downloads and datasets are kept.
+        processes: Who writes; the processes of this machine by default. The bytes are the same.
 
     Raises:
         DataError: If the source is missing, damaged or contradicts the recipe, a split or a class
             in a split is empty, too many rows are rejected, or `cache_dir` cannot be written.
     """
     source = resolve.open_source(data, cache_dir)
-    return ingest_source(source, data, seed=seed, cache_dir=cache_dir)
+    return ingest_source(source, data, seed=seed, cache_dir=cache_dir, processes=processes)
 
 
-def ingest_source(source: Source, data: DataConfig, *, seed: int, cache_dir: Path) -> Dataset:
+def ingest_source(
+    source: Source,
+    data: DataConfig,
+    *,
+    seed: int,
+    cache_dir: Path,
+    processes: workers.Processes | None = None,
+) -> Dataset:
     """Does what `ingest` does with a source that is already open."""
     checks.check_splits(data, source.given_splits)
-    name = _input_digest(data, seed, digest.files_digest(source.files(), cache_dir))
+    settings = _digest([_WRITER_VERSION, _settings(data), seed, sorted(source.given_splits)])
+    name = _digest([settings, digest.files_digest(source.files(), cache_dir)])
     final = cache_dir / "datasets" / name
     if not final.exists():
-        with atomic.exclusive(cache_dir / "datasets" / f"{name}.lock"):
+        # One lock for all datasets of these settings, since they share their spans.
+        with atomic.exclusive(cache_dir / "datasets" / f"{settings}.lock"):
             if not final.exists():
-                _write(source, data, seed=seed, final=final)
+                written = spans.written(
+                    spans.cut(source, data),
+                    folder=cache_dir / spans.FOLDER / settings,
+                    cache_dir=cache_dir,
+                    plan_of=functools.partial(_plan, source, data, seed),
+                    processes=processes or workers.LocalProcesses(),
+                )
+                _join(written, data, origin=source.origin, final=final)
     manifest = Manifest.read(final)
     return Dataset(path=final, digest=manifest.digest, manifest=manifest)
 
 
-def _input_digest(data: DataConfig, seed: int, source_digest: str) -> str:
-    """Returns a digest of all that decides the bytes; where the source lies is not part of it."""
+def _settings(data: DataConfig) -> dict[str, Any]:
+    """Returns what decides the bytes besides the source's; where that lies is not part of it."""
     values = data.to_dict()
     values["source"] = {
         key: value for key, value in values["source"].items() if key not in _LOCATION_KEYS
     }
-    text = json.dumps([_WRITER_VERSION, values, seed, source_digest], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return values
 
 
-def _write(source: Source, data: DataConfig, *, seed: int, final: Path) -> None:
-    num_shards = max(_MIN_SHARDS, -(-source.num_bytes // _SHARD_BYTES))
-    with atomic.new_folder(final) as folder, digest.unchanged(source.files()):
-        plan = writer.WritePlan(
-            folder=folder,
-            class_names=data.class_names,
-            layout=fingerprint.Layout.of(data),
-            rule=_split_rule(source, data, seed),
-            num_shards=num_shards,
-            max_rejects=0 if data.rejects.max_share == 0 else None,
-        )
-        count = workers.num_workers(source.num_bytes, num_shards=num_shards)
-        results = workers.write_blocks(plan, source.blocks(), count=count)
-        shards = [shard for result in results for shard in result.shards]
-        rejects = sorted(reject for result in results for reject in result.rejects)
-        manifest = _finish(folder, shards, rejects, data=data, origin=source.origin)
-        checks.check_rejects(data, manifest, rejects)
-        checks.check_classes(data, manifest)
-        (folder / MANIFEST_FILE).write_text(manifest.to_json())
+def _digest(values: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _plan(
+    source: Source, data: DataConfig, seed: int, *, folder: Path, num_shards: int
+) -> writer.WritePlan:
+    return writer.WritePlan(
+        folder=folder,
+        class_names=data.class_names,
+        layout=fingerprint.Layout.of(data),
+        rule=_split_rule(source, data, seed),
+        num_shards=num_shards,
+        max_rejects=0 if data.rejects.max_share == 0 else None,
+    )
 
 
 def _split_rule(source: Source, data: DataConfig, seed: int) -> splits.SplitRule:
@@ -118,50 +133,63 @@ def _split_rule(source: Source, data: DataConfig, seed: int) -> splits.SplitRule
     )
 
 
-def _finish(
-    folder: Path,
-    shards: Iterable[writer.WrittenShard],
-    rejects: list[Reject],
-    *,
-    data: DataConfig,
-    origin: str,
-) -> Manifest:
-    """Moves the shards to their final names and writes the rejects."""
-    by_split: dict[str, list[writer.WrittenShard]] = {name: [] for name in splits.SPLITS}
-    for shard in sorted(shards, key=lambda shard: shard.index):
-        by_split[shard.split].append(shard)
-    if rejects:
-        lines = (json.dumps(reject._asdict()) + "\n" for reject in rejects)
-        (folder / REJECTS_FILE).write_text("".join(lines))
-    (folder / fingerprint.FOLDER).mkdir()
-    fingerprint.Layout.of(data).write(folder)
-    return Manifest(
-        origin=origin,
-        splits={name: _finish_split(folder, name, by_split[name], data) for name in splits.SPLITS},
-        num_rejects=len(rejects),
-    )
+def _join(written: Sequence[WrittenSpan], data: DataConfig, *, origin: str, final: Path) -> None:
+    """Makes a dataset of spans, whose shards get further names and are not copied.
+
+    Raises:
+        DataError: If too many rows were rejected, or a split or a class in it is empty.
+    """
+    rejects = sorted(reject for span in written for reject in span.rejects)
+    with atomic.new_folder(final) as folder:
+        (folder / fingerprint.FOLDER).mkdir()
+        fingerprint.Layout.of(data).write(folder)
+        manifest = Manifest(
+            origin=origin,
+            splits={name: _join_split(folder, name, written, data) for name in splits.SPLITS},
+            spans=tuple(
+                Span(files=span.files, num_rows=span.num_rows, num_rejects=len(span.rejects))
+                for span in written
+            ),
+        )
+        checks.check_rejects(data, manifest, rejects)
+        checks.check_classes(data, manifest)
+        if rejects:
+            _write_rejects(folder, rejects)
+        (folder / MANIFEST_FILE).write_text(manifest.to_json())
 
 
-def _finish_split(
-    folder: Path, name: str, written: list[writer.WrittenShard], data: DataConfig
-) -> Split:
+def _join_split(folder: Path, name: str, written: Sequence[WrittenSpan], data: DataConfig) -> Split:
     (folder / f"Split-{name}").mkdir()
+    found = [
+        (number, shard)
+        for number, span in enumerate(written)
+        for shard in span.shards
+        if shard.split == name
+    ]
     shards = []
-    for number, shard in enumerate(written):
-        path = f"Split-{name}/data_tfrecord-{number:05d}-of-{len(written):05d}"
-        fingerprints = shard.path.with_suffix(writer.FINGERPRINTS_SUFFIX)
-        fingerprints.rename(folder / fingerprint.FOLDER / f"{name}-{number:05d}")
-        shard.path.rename(folder / path)
+    for index, (number, shard) in enumerate(found):
+        path = f"Split-{name}/data_tfrecord-{index:05d}-of-{len(found):05d}"
+        atomic.link_or_copy(shard.path, folder / path)
+        atomic.link_or_copy(
+            shard.path.with_suffix(writer.FINGERPRINTS_SUFFIX),
+            folder / fingerprint.FOLDER / f"{name}-{index:05d}",
+        )
         shards.append(
             Shard(
                 path=path,
                 num_rows=shard.num_rows,
                 num_bytes=shard.num_bytes,
                 sha256=shard.sha256,
+                span=number,
             )
         )
     counts = {
-        class_name: sum(shard.class_counts.get(index, 0) for shard in written)
+        class_name: sum(shard.class_counts.get(index, 0) for _, shard in found)
         for index, class_name in enumerate(data.class_names)
     }
     return Split(shards=tuple(shards), class_counts=counts)
+
+
+def _write_rejects(folder: Path, rejects: Sequence[Reject]) -> None:
+    lines = (json.dumps(reject._asdict()) + "\n" for reject in rejects)
+    (folder / REJECTS_FILE).write_text("".join(lines))

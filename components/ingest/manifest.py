@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 MANIFEST_FILE = "manifest.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -18,6 +18,16 @@ class Shard:
     num_rows: int
     num_bytes: int
     sha256: str
+    span: int  # The number of its span in the manifest, from 0.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Span:
+    """Files of the source that were written together; they are not read again while they stay."""
+
+    files: tuple[str, ...]  # Their names within the source.
+    num_rows: int
+    num_rejects: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,12 @@ class Manifest:
 
     origin: str  # In words, such as "Debian package dataset-fashion-mnist".
     splits: dict[str, Split]
-    num_rejects: int = 0
+    spans: tuple[Span, ...]
+
+    @property
+    def num_rejects(self) -> int:
+        """Rows that could not be used."""
+        return sum(span.num_rejects for span in self.spans)
 
     @property
     def digest(self) -> str:
@@ -61,6 +76,7 @@ class Manifest:
             "digest": self.digest,
             "origin": self.origin,
             "num_rejects": self.num_rejects,
+            "spans": [dataclasses.asdict(span) for span in self.spans],
             "splits": {name: _split_values(split) for name, split in self.splits.items()},
         }
         return json.dumps(values, indent=2) + "\n"
@@ -74,11 +90,16 @@ class Manifest:
         """
         values = json.loads((dataset_dir / MANIFEST_FILE).read_text())
         splits = {name: _read_split(split) for name, split in values["splits"].items()}
-        return cls(origin=values["origin"], splits=splits, num_rejects=values["num_rejects"])
+        spans = tuple(_read_span(span) for span in values["spans"])
+        return cls(origin=values["origin"], splits=splits, spans=spans)
 
 
 def _split_values(split: Split) -> dict[str, Any]:
     return {"num_rows": split.num_rows, **dataclasses.asdict(split)}
+
+
+def _read_span(values: dict[str, Any]) -> Span:
+    return Span(**{**values, "files": tuple(values["files"])})
 
 
 def _read_split(values: dict[str, Any]) -> Split:

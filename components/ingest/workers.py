@@ -6,17 +6,57 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from components import progress
 from components.ingest.errors import DataError
-from components.ingest.sources.base import Block
+from components.ingest.sources.base import Block, Source
 from components.ingest.writer import ShardWriter, WritePlan, WriteResult
 
 # Below this, starting processes costs more than it saves.
 _MIN_PARALLEL_BYTES = 4 << 20
 _REPORT_ROWS = 1000
+
+
+class Job(NamedTuple):
+    """What is to be written, and how."""
+
+    plan: WritePlan
+    source: Source
+
+
+class Processes(Protocol):
+    """Who writes: the processes of this machine, or those of a Beam runner."""
+
+    @property
+    def takes_all(self) -> bool:
+        """True if all jobs should be given at once, False if one after another."""
+
+    def write(self, jobs: Sequence[Job]) -> list[list[WriteResult]]:
+        """Writes the shards of jobs and returns what was written for each.
+
+        Raises:
+            DataError: If a source or a row is bad.
+        """
+
+
+class LocalProcesses:
+    """The processes of this machine."""
+
+    # A job that is done stays done when the next one fails.
+    takes_all = False
+
+    def __init__(self) -> None:
+        self._counter = RowCounter()
+
+    def write(self, jobs: Sequence[Job]) -> list[list[WriteResult]]:
+        """Writes one job after another, each with as many processes as are worth it."""
+        results = []
+        for plan, source in jobs:
+            count = num_workers(source.num_bytes, num_shards=plan.num_shards)
+            results.append(write_blocks(plan, source.blocks(), count=count, counter=self._counter))
+        return results
 
 
 def num_workers(num_bytes: int, *, num_shards: int) -> int:
@@ -35,35 +75,39 @@ def num_workers(num_bytes: int, *, num_shards: int) -> int:
     return min(len(os.sched_getaffinity(0)), num_shards)
 
 
-def write_blocks(plan: WritePlan, blocks: Iterable[Block], *, count: int) -> list[WriteResult]:
+def write_blocks(
+    plan: WritePlan, blocks: Iterable[Block], *, count: int, counter: "RowCounter"
+) -> list[WriteResult]:
     """Writes all blocks into the shards of `plan` with `count` processes.
 
     Raises:
         DataError: If the source or a row is bad; no process is left running.
     """
     if count == 1:
-        return [_write_here(plan, blocks)]
-    return _Pool(plan, count).write(blocks)
+        return [_write_here(plan, blocks, counter)]
+    return _Pool(plan, count, counter).write(blocks)
 
 
-class _RowCounter:
+class RowCounter:
     """Reports the number of rows now and then."""
 
     def __init__(self) -> None:
         self._rows = self._reported = 0
 
     def add(self, num_rows: int) -> None:
+        """Adds rows that were read."""
         self._rows += num_rows
         if self._rows - self._reported >= _REPORT_ROWS:
             self.report()
 
     def report(self) -> None:
+        """Tells the number now."""
         self._reported = self._rows
         progress.report("rows", step="ingest", rows=self._rows)
 
 
-def _write_here(plan: WritePlan, blocks: Iterable[Block]) -> WriteResult:
-    writer, counter = ShardWriter(plan), _RowCounter()
+def _write_here(plan: WritePlan, blocks: Iterable[Block], counter: RowCounter) -> WriteResult:
+    writer = ShardWriter(plan)
     for number, block in enumerate(blocks):
         counter.add(writer.write(number, block))
     counter.report()
@@ -73,10 +117,10 @@ def _write_here(plan: WritePlan, blocks: Iterable[Block]) -> WriteResult:
 class _Pool:
     """Forked workers, each fed through a pipe, which also holds back a reader that is too fast."""
 
-    def __init__(self, plan: WritePlan, count: int):
+    def __init__(self, plan: WritePlan, count: int, counter: RowCounter):
         context = multiprocessing.get_context("fork")
         self._num_shards = plan.num_shards
-        self._counter = _RowCounter()
+        self._counter = counter
         self._results: dict[int, WriteResult] = {}
         self._pipes: list[multiprocessing.connection.Connection] = []
         self._processes: list[Any] = []

@@ -56,7 +56,8 @@ def publish(model_dir: str | pathlib.Path, published_dir: str | pathlib.Path) ->
         )
     target.mkdir(parents=True, exist_ok=True)
     with _exclusive(target):
-        _remove_leftovers(target)
+        # Nobody else writes here while this process holds the lock.
+        atomic_folder.remove_leftovers(target)
         newest = max(versions(target), default=0)
         if newest and _same_model(source, target / str(newest)):
             return Published(path=target / str(newest), version=newest, is_new=False)
@@ -79,12 +80,6 @@ def _exclusive(folder: pathlib.Path) -> Iterator[None]:
     with open(folder / _LOCK_FILE, "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _remove_leftovers(folder: pathlib.Path) -> None:
-    # Nobody else writes here while this process holds the lock.
-    for path in folder.glob(".*.partial"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def _same_model(model_dir: pathlib.Path, published: pathlib.Path) -> bool:

@@ -62,6 +62,7 @@ _DEFAULTS = RunConfig.model_fields
     help="Of a training job: the volume claim that all its pods can write to.",
 )
 @options.strategy
+@options.beam_options
 def command(
     recipe_name: str,
     set_values: tuple[str, ...],
@@ -72,6 +73,7 @@ def command(
     workers: int,
     claim: str,
     strategy: str,
+    beam_options: tuple[str, ...],
 ) -> None:
     """Write the pipeline as YAML for Kubeflow or Vertex AI, or the training as a job.
 
@@ -99,7 +101,12 @@ def command(
     _check_root(runner, root)
     placeholder = _ROOTS[runner][1]
     run_config = options.load_run_config(
-        recipe_name, recipe, root=root or placeholder, image=image, strategy=strategy
+        recipe_name,
+        recipe,
+        root=root or placeholder,
+        image=image,
+        strategy=strategy,
+        beam_options=list(beam_options),
     )
     click.echo("Compiling; importing TFX takes a while ...", err=True)
     narrow_imports.install()

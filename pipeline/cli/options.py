@@ -66,6 +66,18 @@ def data_service(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def beam_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--beam-option`, an argument of Apache Beam."""
+    return click.option(
+        "--beam-option",
+        "beam_options",
+        multiple=True,
+        metavar="OPTION",
+        help="An argument of Apache Beam, such as --beam-option=--runner=FlinkRunner, which then "
+        "reads the data, counts it and evaluates. Repeatable.",
+    )(command)
+
+
 def trackers(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the option --track."""
     return click.option(

@@ -25,6 +25,7 @@ _EXIT = {
 @options.strategy
 @options.data_service
 @options.trackers
+@options.beam_options
 @click.option("--force", is_flag=True, help="Run every step, even where nothing changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, last.")
 def command(
@@ -34,6 +35,7 @@ def command(
     strategy: str,
     data_service: str | None,
     trackers: tuple[str, ...],
+    beam_options: tuple[str, ...],
     force: bool,
     as_json: bool,
 ) -> int:
@@ -59,6 +61,7 @@ def command(
         strategy=strategy,
         data_service=data_service,
         trackers=list(trackers),
+        beam_options=list(beam_options),
     )
     try:
         summary = local_run.run(recipe, run_config, force=force)

@@ -65,12 +65,14 @@ class PrefetchRequest(StrictConfig):
     Attributes:
         training: The recipe's training, which the train split must suffice for.
         cache_dir: Absolute folder of prepared data.
+        beam_options: Arguments of Apache Beam, which prepares the data if they name a runner.
     """
 
     data: DataConfig
     seed: int
     training: TrainingConfig
     cache_dir: str
+    beam_options: tuple[str, ...] = ()
 
 
 class EngineRequest(StrictConfig):

@@ -7,6 +7,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
+_SUFFIX = ".partial"
+
 
 @contextlib.contextmanager
 def written_aside(target: pathlib.Path) -> Iterator[pathlib.Path]:
@@ -28,7 +30,7 @@ def written_aside(target: pathlib.Path) -> Iterator[pathlib.Path]:
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = pathlib.Path(
-        tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
+        tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent)
     )
     try:
         yield partial
@@ -38,6 +40,17 @@ def written_aside(target: pathlib.Path) -> Iterator[pathlib.Path]:
         _sync(target.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def remove_leftovers(folder: pathlib.Path, name: str = "*") -> None:
+    """Removes what killed writers left; the caller sees to it that nobody writes there now.
+
+    Args:
+        folder: Where the targets are.
+        name: The target's name; any target by default.
+    """
+    for path in folder.glob(f".{name}.*{_SUFFIX}"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _sync_tree(directory: pathlib.Path) -> None:
