@@ -26,6 +26,7 @@ def run(recipe: Recipe, run_config: RunConfig, *, force: bool = False) -> RunSum
         workspace.WorkspaceError: If the root cannot be written, or another run is at work in it.
         components.ingest.errors.DataError: If the recipe's source cannot be used.
     """
+    workspace.check_is_folder(run_config.root)
     root = str(pathlib.Path(run_config.root).expanduser().absolute())
     run_config = run_config.model_copy(update={"root": root})
     place = workspace.Workspace(root, recipe.name)

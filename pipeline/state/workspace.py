@@ -19,6 +19,20 @@ class WorkspaceError(RuntimeError):
     """The root cannot be worked in; the message says why and what to do."""
 
 
+def check_is_folder(root: str) -> None:
+    """Checks that a root is a folder of this machine.
+
+    Raises:
+        WorkspaceError: If it is an address.
+    """
+    if "://" in root:
+        raise WorkspaceError(
+            "Expected the root of a run on this machine to be a folder, since its database and its "
+            f"published versions need one. Received: root = {root}. Name a folder, which may be a "
+            "mounted bucket, or compile the recipe for Kubeflow or Vertex AI."
+        )
+
+
 class Workspace:
     """Where a recipe's runs, artifacts and published models lie.
 

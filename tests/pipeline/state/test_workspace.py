@@ -82,3 +82,8 @@ def test_without_a_readable_run_nothing_was_published(place):
     (place.folder / "r").mkdir()
     (place.folder / "r" / workspace.REQUEST_FILE_NAME).write_text("{")
     assert place.last_published() is None
+
+
+def test_an_address_is_no_root_of_a_local_run():
+    with pytest.raises(workspace.WorkspaceError, match=r"Received: root = gs://b/runs\. Name a fo"):
+        workspace.check_is_folder("gs://b/runs")
