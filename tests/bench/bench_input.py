@@ -13,7 +13,7 @@ import tempfile
 import tensorflow as tf
 
 from components.ingest import example, png
-from tests.bench import machine
+from tests.bench import csv_tables, machine
 from tests.bench.process import run_program
 from tests.components import data_factories
 
@@ -78,10 +78,13 @@ def compare_augmentation(rounds: int) -> str:
 
 
 PARTS = {
-    "ingest": compare_ingest,
-    "ingest-by-size": lambda rounds: measure_scales(),
-    "jpeg": compare_chains,
-    "augmentation": compare_augmentation,
+    "ingest": lambda arguments: compare_ingest(arguments.rounds),
+    "ingest-by-size": lambda arguments: measure_scales(),
+    "csv": lambda arguments: csv_tables.compare_csv(arguments.rounds, arguments.csv_mb),
+    "csv-by-size": lambda arguments: csv_tables.measure_csv(arguments.csv_mb),
+    "csv-growth": lambda arguments: csv_tables.compare_growth(arguments.csv_mb),
+    "jpeg": lambda arguments: compare_chains(arguments.rounds),
+    "augmentation": lambda arguments: compare_augmentation(arguments.rounds),
 }
 
 
@@ -89,11 +92,17 @@ def main() -> None:
     """Prints one table for each comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--csv-mb",
+        type=float,
+        default=1000.0,
+        help="Size of the CSV files; CsvExampleGen takes half an hour for the default.",
+    )
     parser.add_argument("--only", choices=PARTS, action="append", help="Run this part; repeatable.")
     arguments = parser.parse_args()
     print(machine.describe())
     for name in arguments.only or PARTS:
-        print(f"\n## {name}\n{PARTS[name](arguments.rounds)}", flush=True)
+        print(f"\n## {name}\n{PARTS[name](arguments)}", flush=True)
 
 
 if __name__ == "__main__":
