@@ -34,17 +34,20 @@ class Executor(statistics_gen.Executor):
         exec_properties: dict[str, Any],
     ) -> None:
         """Writes `Split-<name>/FeatureStats.pb` into the `statistics` artifact for each split."""
+        schema_uri = artifact_utils.get_single_uri(input_dict["schema"])
+        schema = io_utils.SchemaReader().read(io_utils.get_only_uri_in_dir(schema_uri))
+        options = stats_options.StatsOptions.from_json(exec_properties["stats_options_json"])
         if any(argument.startswith("--runner") for argument in self._beam_pipeline_args):
-            super().Do(input_dict, output_dict, exec_properties)
+            # TFX reads what the schema does not name too, which would then be an anomaly.
+            options.feature_allowlist = [feature.name for feature in schema.feature]
+            named = {**exec_properties, "stats_options_json": options.to_json()}
+            super().Do(input_dict, output_dict, named)
             return
+        options.schema = schema
         examples = artifact_utils.get_single_instance(input_dict["examples"])
         statistics = artifact_utils.get_single_instance(output_dict["statistics"])
         statistics.split_names = examples.split_names
         statistics.span = examples.span
-        schema_uri = artifact_utils.get_single_uri(input_dict["schema"])
-        schema = io_utils.SchemaReader().read(io_utils.get_only_uri_in_dir(schema_uri))
-        options = stats_options.StatsOptions.from_json(exec_properties["stats_options_json"])
-        options.schema = schema
         for split in artifact_utils.decode_split_names(examples.split_names):
             result = stream_statistics(_record_batches(examples, split, schema), options)
             _write(result, posixpath.join(statistics.uri, f"Split-{split}"))
