@@ -10,6 +10,7 @@ from components.evaluator.config import EvaluationConfig
 from components.ingest.config import DataConfig
 from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
+from components.transform.config import FITTED_INPUTS
 from models.base_config import StrictConfig
 from models.config import ARCHITECTURES, CnnConfig, ModelConfig
 
@@ -83,6 +84,16 @@ class Recipe(StrictConfig):
     def _settings_fit_the_answers(self) -> Self:
         self.training.check_answers(predicts_numbers=self.data.predicts_numbers)
         self.evaluation.check_answers(predicts_numbers=self.data.predicts_numbers)
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _reference_has_a_learner(self) -> Self:
+        if self.evaluation.reference is not None and self.data.input_name not in FITTED_INPUTS:
+            raise ValueError(
+                "evaluation.reference is about the simple learner beside a text or a table. "
+                f"Received: reference = {self.evaluation.reference!r}, the input "
+                f"data.{self.data.input_name}. Remove it."
+            )
         return self
 
     @pydantic.model_validator(mode="after")

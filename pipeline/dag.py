@@ -21,6 +21,7 @@ from components.ingest import component as ingest
 from components.ingest.features import config as data_config
 from components.model_check import component as model_check
 from components.publisher import component as publisher
+from components.reference import component as reference
 from components.report import component as report
 from components.schema import component as schema
 from components.statistics import component as statistics
@@ -205,6 +206,9 @@ class _Nodes:
         self._add("baseline", resolver.Resolver(strategy_class=self._baseline_strategy, **channels))
         # Found when it is needed; else TFX would put it first.
         self._nodes["baseline"].add_upstream_node(self._nodes["trainer"])
+        is_compared = "transform" in self._nodes
+        if is_compared:
+            self._add_reference()
         self._add(
             "evaluator",
             evaluator.Evaluator(
@@ -212,6 +216,8 @@ class _Nodes:
                 model=self._output("trainer", "model"),
                 baseline_model=self._output("baseline", "model"),
                 split="test",
+                reference=self._output("reference", "answers") if is_compared else None,
+                reference_rule=self._recipe.evaluation.reference or "report",
                 fingerprint=self._fingerprint("evaluator"),
                 **self._thresholds(),
             ),
@@ -238,6 +244,19 @@ class _Nodes:
         )
         # A refused model has a report too, and that is when it is wanted most.
         self._nodes["evaluation_gate"].add_upstream_node(self._nodes["report"])
+
+    def _add_reference(self) -> None:
+        self._add(
+            "reference",
+            reference.Reference(
+                examples=self._output("ingest", "examples"),
+                transform_graph=self._output("transform", "transform_graph"),
+                data=self._recipe.data,
+                fingerprint=self._fingerprint("reference"),
+            ),
+        )
+        # On one machine the two would be in each other's way.
+        self._nodes["reference"].add_upstream_node(self._nodes["trainer"])
 
     def _thresholds(self) -> dict[str, Any]:
         evaluation, data = self._recipe.evaluation, self._recipe.data

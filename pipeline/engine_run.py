@@ -159,6 +159,7 @@ class EngineRun:
             run_dir=str(self.run_dir),
             started_at=self.started_at,
             metrics=result.get("metrics") or {},
+            reference=result.get("reference"),
             seconds=Seconds(
                 total=round(time.monotonic() - self.started, 3),
                 imports=round(imports.seconds, 3) if imports and imports.seconds else None,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests import text_recipe
+from tests import number_recipe, text_recipe
 
 _PROJECT_DIR = pathlib.Path(__file__).parents[1]
 _RUN_TIMEOUT_SECS = 600
@@ -89,6 +89,12 @@ def taxi_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun
 def texts_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
     """One real run on small texts, likewise."""
     return _run_once("texts", str(text_recipe.write(session_dir)), session_dir, cache_home)
+
+
+@pytest.fixture(scope="session")
+def prices_run(session_dir: pathlib.Path, cache_home: pathlib.Path) -> FinishedRun:
+    """One real run that predicts numbers of a small table, likewise."""
+    return _run_once("prices", str(number_recipe.write(session_dir)), session_dir, cache_home)
 
 
 def _run_once(

@@ -25,6 +25,7 @@ TFX_NAMES = ("component.py", "executor.py", "run_fn.py")
 TFX_FILES = (
     "components/evaluator/baseline.py",
     "components/evaluator/folded.py",
+    "components/evaluator/tfma_files.py",
     "components/ingest/beam_processes.py",
     "pipeline/dag.py",
     "pipeline/local_runner.py",

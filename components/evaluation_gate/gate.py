@@ -10,6 +10,8 @@ _KEYS = {
     ("accuracy", "value", False): "evaluation.min_accuracy",
     ("accuracy", "value", True): "evaluation.min_class_accuracy",
     ("accuracy", "change", False): "evaluation.max_accuracy_drop",
+    ("accuracy", "reference", False): "evaluation.reference",
+    ("mae", "reference", False): "evaluation.reference",
     ("mae", "value", False): "evaluation.max_mae",
     ("skill", "value", False): "evaluation.min_skill",
     ("mae", "change", False): "evaluation.max_mae_rise",
@@ -41,6 +43,9 @@ def check(found: outcome.AnyOutcome, class_names: tuple[str, ...] = ()) -> None:
 def _describe(
     failure: outcome.Failure, found: outcome.AnyOutcome, class_names: tuple[str, ...]
 ) -> str:
+    if failure.kind == "reference" and found.comparison is not None:
+        sentence = found.comparison.sentence().rstrip(".")
+        return f"{sentence[0].lower()}{sentence[1:]}"
     if isinstance(found, outcome.NumbersOutcome):
         return _describe_error(failure, found)
     short_by = f"short by {failure.bound - failure.value:.4f}"

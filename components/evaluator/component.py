@@ -8,6 +8,7 @@ from tfx import types
 from tfx.components.evaluator import component as evaluator
 from tfx.dsl.components.base import base_beam_component, executor_spec
 from tfx.types import component_spec, standard_artifacts, standard_component_specs
+from tfx.types.experimental import simple_artifacts
 from tfx.utils import json_utils
 
 from components.evaluator import config, executor
@@ -18,12 +19,17 @@ _TOLERANCE = 1e-6
 
 
 class EvaluatorSpec(standard_component_specs.EvaluatorSpec):
-    """The interface of TFX's Evaluator, how numbers are judged, and a fingerprint."""
+    """The interface of TFX's Evaluator, a reference, how numbers are judged, and a fingerprint."""
 
     PARAMETERS = {
         **standard_component_specs.EvaluatorSpec.PARAMETERS,
         "numbers": component_spec.ExecutionParameter(type=str, optional=True),
+        "reference_rule": component_spec.ExecutionParameter(type=str),
         "fingerprint": component_spec.ExecutionParameter(type=str),
+    }
+    INPUTS = {
+        **standard_component_specs.EvaluatorSpec.INPUTS,
+        "reference": component_spec.ChannelParameter(type=simple_artifacts.File, optional=True),
     }
 
 
@@ -46,6 +52,8 @@ class Evaluator(evaluator.Evaluator):
         eval_config: tfma.EvalConfig | None = None,
         numbers: str | None = None,
         split: str,
+        reference: types.BaseChannel | None = None,
+        reference_rule: config.ReferenceRule = "report",
         fingerprint: str = "",
     ):
         spec = EvaluatorSpec(
@@ -54,6 +62,8 @@ class Evaluator(evaluator.Evaluator):
             baseline_model=baseline_model,
             eval_config=eval_config,
             numbers=numbers,
+            reference=reference,
+            reference_rule=reference_rule,
             example_splits=json_utils.dumps([split]),
             fairness_indicator_thresholds=json_utils.dumps(None),
             evaluation=types.Channel(type=standard_artifacts.ModelEvaluation),

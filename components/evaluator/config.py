@@ -1,6 +1,6 @@
 """EvaluationConfig: the thresholds that a model must meet to be blessed."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
 
@@ -9,6 +9,9 @@ from models.base_config import StrictConfig
 Fraction = Annotated[float, pydantic.Field(ge=0.0, le=1.0)]
 _MAX_ACCURACY_DROP = 0.01
 _MAX_MAE_RISE = 0.01
+# What a simple learner on the same rows decides: nothing, or that a model that is not better than
+# it is refused.
+ReferenceRule = Literal["report", "beat"]
 
 
 class ClassThresholds(StrictConfig):
@@ -40,6 +43,8 @@ class EvaluationConfig(StrictConfig):
     min_skill: Annotated[float, pydantic.Field(lt=1.0)] | None = None
     # By what share the error may exceed the latest blessed model's; 0.01 if unset.
     max_mae_rise: Annotated[float, pydantic.Field(ge=0.0)] | None = None
+    # Boosted trees beside a table's model, a linear model beside a text's: "report" if unset.
+    reference: ReferenceRule | None = None
 
     @pydantic.model_validator(mode="after")
     def _both_thresholds_matter(self) -> Self:
@@ -85,7 +90,7 @@ class EvaluationConfig(StrictConfig):
         Raises:
             pydantic.ValidationError: If the recipe predicts numbers.
         """
-        return ClassThresholds.from_dict(self.to_dict())
+        return ClassThresholds.from_dict(self._bounds())
 
     def of_numbers(self) -> NumberThresholds:
         """Returns the thresholds of a model of numbers.
@@ -93,4 +98,7 @@ class EvaluationConfig(StrictConfig):
         Raises:
             pydantic.ValidationError: If the recipe predicts classes.
         """
-        return NumberThresholds.from_dict(self.to_dict())
+        return NumberThresholds.from_dict(self._bounds())
+
+    def _bounds(self) -> dict[str, Any]:
+        return {key: value for key, value in self.to_dict().items() if key != "reference"}

@@ -3,7 +3,9 @@
 Legend: K classes.
 """
 
+import dataclasses
 import json
+import pathlib
 import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,10 +19,11 @@ from tfx.components.evaluator import executor as evaluator
 from tfx.types import artifact_utils
 from tfx.utils import io_utils, json_utils, path_utils, proto_utils
 
-from components.evaluator import folded, outcome
+from components.evaluator import compare, folded, outcome, tfma_files
 from components.evaluator.config import NumberThresholds
 from components.evaluator.numbers import evaluate as numbers
 from components.ingest.features.config import SeriesFeature
+from components.reference import answers
 
 Metrics = dict[str, float]
 
@@ -42,11 +45,21 @@ class Executor(evaluator.Executor):
         if exec_properties.get("numbers"):
             outcome.write(_evaluate_numbers(input_dict, output_dict, exec_properties), uri)
             return
+        labels = None
         if any(argument.startswith("--runner") for argument in self._beam_pipeline_args):
             super().Do(input_dict, output_dict, exec_properties)
         else:
-            _evaluate_here(input_dict, output_dict, exec_properties)
+            labels = _evaluate_here(input_dict, output_dict, exec_properties)
         found = read_outcome(uri, has_baseline=bool(input_dict.get("baseline_model")))
+        reference = _reference(input_dict)
+        if reference is not None:
+            labels = labels or _predict_labels(input_dict, exec_properties)
+            comparison = compare.compare_classes(
+                reference, labels_N=labels.true_N, predictions_N=labels.predicted_N
+            )
+            found = _judge(dataclasses.replace(found, comparison=comparison), exec_properties)
+            if not found.blessed:
+                _withdraw(artifact_utils.get_single_instance(output_dict["blessing"]))
         outcome.write(found, uri)
 
 
@@ -54,7 +67,7 @@ def _evaluate_here(
     input_dict: dict[str, list[types.Artifact]],
     output_dict: dict[str, list[types.Artifact]],
     exec_properties: dict[str, Any],
-) -> None:
+) -> folded.Labels:
     model = artifact_utils.get_single_instance(input_dict["model"])
     baselines = input_dict.get("baseline_model") or []
     eval_config = tfma.EvalConfig()
@@ -68,15 +81,38 @@ def _evaluate_here(
         spec.name: path_utils.serving_model_path((baselines[0] if spec.is_baseline else model).uri)
         for spec in eval_config.model_specs
     }
-    files = [
-        file
-        for split in json_utils.loads(exec_properties["example_splits"])
-        for file in _split_files(input_dict["examples"], split)
-    ]
     uri = artifact_utils.get_single_uri(output_dict["evaluation"])
-    folded.evaluate(eval_config, model_dirs, files, uri)
+    files = _test_files(input_dict, exec_properties)
+    labels = folded.evaluate(eval_config, model_dirs, files, uri)
     blessing = artifact_utils.get_single_instance(output_dict["blessing"])
     _bless(blessing, model, baselines, is_good=tfma.load_validation_result(uri).validation_ok)
+    return labels
+
+
+def _predict_labels(
+    input_dict: dict[str, list[types.Artifact]], exec_properties: dict[str, Any]
+) -> folded.Labels:
+    eval_config = tfma.EvalConfig()
+    proto_utils.json_to_proto(exec_properties["eval_config"], eval_config)
+    model_dir = path_utils.serving_model_path(artifact_utils.get_single_uri(input_dict["model"]))
+    files = _test_files(input_dict, exec_properties)
+    return folded.predict_labels(eval_config, model_dir, files)
+
+
+def _reference(input_dict: dict[str, list[types.Artifact]]) -> answers.Answers | None:
+    artifacts = input_dict.get("reference") or []
+    return answers.read(pathlib.Path(artifacts[0].uri)) if artifacts else None
+
+
+def _judge(found: compare.OutcomeT, exec_properties: dict[str, Any]) -> compare.OutcomeT:
+    return compare.require(found) if exec_properties["reference_rule"] == "beat" else found
+
+
+def _test_files(
+    input_dict: dict[str, list[types.Artifact]], exec_properties: dict[str, Any]
+) -> list[str]:
+    (split,) = json_utils.loads(exec_properties["example_splits"])
+    return _split_files(input_dict["examples"], split)
 
 
 def _evaluate_numbers(
@@ -92,16 +128,18 @@ def _evaluate_numbers(
     named = {numbers.CANDIDATE: model}
     if baselines:
         named[numbers.BASELINE] = baselines[0]
-    (split,) = json_utils.loads(exec_properties["example_splits"])
+    model_dirs = {name: path_utils.serving_model_path(found.uri) for name, found in named.items()}
     found = numbers.evaluate(
         NumberThresholds.from_dict(settings["thresholds"]),
         series,
-        model_dirs={
-            name: path_utils.serving_model_path(found.uri) for name, found in named.items()
-        },
+        model_dirs=model_dirs,
         train_files=_split_files(input_dict["examples"], "train"),
-        test_files=_split_files(input_dict["examples"], split),
+        test_files=_test_files(input_dict, exec_properties),
+        reference=_reference(input_dict),
     )
+    found = _judge(found, exec_properties)
+    folder = artifact_utils.get_single_uri(output_dict["evaluation"])
+    tfma_files.write_numbers(found, model_dirs, pathlib.Path(folder))
     blessing = artifact_utils.get_single_instance(output_dict["blessing"])
     _bless(blessing, model, baselines, is_good=found.blessed)
     return found
@@ -128,6 +166,15 @@ def _bless(
     blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_BLESSED_KEY, int(is_good))
     file_name = constants.BLESSED_FILE_NAME if is_good else constants.NOT_BLESSED_FILE_NAME
     io_utils.write_string_file(posixpath.join(blessing.uri, file_name), "")
+
+
+def _withdraw(blessing: types.Artifact) -> None:
+    """Takes a blessing back, if there was one."""
+    mark = posixpath.join(blessing.uri, constants.BLESSED_FILE_NAME)
+    if tf.io.gfile.exists(mark):
+        tf.io.gfile.remove(mark)
+    blessing.set_int_custom_property(constants.ARTIFACT_PROPERTY_BLESSED_KEY, 0)
+    io_utils.write_string_file(posixpath.join(blessing.uri, constants.NOT_BLESSED_FILE_NAME), "")
 
 
 def read_outcome(uri: str, *, has_baseline: bool) -> outcome.EvaluationOutcome:

@@ -5,30 +5,30 @@ build and to run however few the examples are. Here the same combiners are fed o
 another, each by the class it belongs to, and merged for the whole; TFMA's own code then checks the
 thresholds and writes its files.
 
-Legend: B batch, K classes.
+Legend: B batch, K classes, N examples.
 """
 
 import pathlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_model_analysis as tfma
-from google.protobuf import json_format, message
-from tensorflow_model_analysis.evaluators import metrics_validator
 from tensorflow_model_analysis.metrics import metric_specs, metric_types, metric_util
 from tensorflow_model_analysis.proto import config_pb2
 from tensorflow_model_analysis.utils import model_util
-from tensorflow_model_analysis.writers import metrics_plots_and_validations_writer as writer
 
-from components.evaluator import saved_signature
-
-Metrics = dict[metric_types.MetricKey, Any]
-# As TFMA keys slices: () for all examples, (("label", 3),) for one class.
-SliceKey = tuple[tuple[str, int], ...]
+from components.evaluator import saved_signature, tfma_files
 
 _ROWS_PER_BATCH = 512
+
+
+class Labels(NamedTuple):
+    """True and predicted labels of N examples, in the order of the sorted files."""
+
+    true_N: np.ndarray
+    predicted_N: np.ndarray
 
 
 def evaluate(
@@ -36,7 +36,7 @@ def evaluate(
     model_dirs: Mapping[str, str],
     example_files: Iterable[str],
     output_dir: str,
-) -> None:
+) -> Labels:
     """Evaluates models and writes what TFMA's `load_*` functions read.
 
     Args:
@@ -45,6 +45,9 @@ def evaluate(
         model_dirs: Name in `eval_config.model_specs` -> folder of the SavedModel.
         example_files: TFRecord files of tf.Examples.
         output_dir: A local folder, which must exist.
+
+    Returns:
+        The labels and what the candidate took the examples for.
     """
     label_key = eval_config.model_specs[0].label_key
     fold = _Fold(eval_config)
@@ -56,12 +59,42 @@ def evaluate(
         )
         for spec in eval_config.model_specs
     }
+    candidate = _candidate(eval_config).name
+    true, predicted = [], []
     for examples_B in _batches(example_files):
         labels_B = _labels(examples_B, label_key)
         predictions = {name: model.predict(examples_B) for name, model in models.items()}
+        true.append(labels_B)
+        predicted.append(predictions[candidate].argmax(1))
         for row, label in enumerate(labels_B):
             fold.add(int(label), {name: values[row] for name, values in predictions.items()})
-    _write(fold.results(label_key), eval_config, model_dirs, pathlib.Path(output_dir))
+    tfma_files.write(fold.results(label_key), eval_config, model_dirs, pathlib.Path(output_dir))
+    return Labels(np.concatenate(true), np.concatenate(predicted))
+
+
+def predict_labels(
+    eval_config: tfma.EvalConfig, model_dir: str, example_files: Iterable[str]
+) -> Labels:
+    """Returns the labels and what a candidate that was evaluated elsewhere takes the examples for.
+
+    Args:
+        eval_config: As for `evaluate`.
+        model_dir: Folder of the SavedModel.
+        example_files: TFRecord files of tf.Examples.
+    """
+    spec = _candidate(eval_config)
+    model = saved_signature.SavedSignature(
+        model_dir, signature_name=spec.signature_name, output_name=spec.prediction_key
+    )
+    true, predicted = [], []
+    for examples_B in _batches(example_files):
+        true.append(_labels(examples_B, spec.label_key))
+        predicted.append(model.predict(examples_B).argmax(1))
+    return Labels(np.concatenate(true), np.concatenate(predicted))
+
+
+def _candidate(eval_config: tfma.EvalConfig) -> config_pb2.ModelSpec:
+    return next(spec for spec in eval_config.model_specs if not spec.is_baseline)
 
 
 class _Fold:
@@ -91,9 +124,9 @@ class _Fold:
             for computation, state in zip(self._combined, states, strict=True)
         ]
 
-    def results(self, label_key: str) -> dict[SliceKey, Metrics]:
+    def results(self, label_key: str) -> dict[tfma_files.SliceKey, tfma_files.Metrics]:
         """Returns the metrics of each slice; call it once, after the last example."""
-        by_slice: dict[SliceKey, Metrics] = {
+        by_slice: dict[tfma_files.SliceKey, tfma_files.Metrics] = {
             ((label_key, label),): self._metrics(states)
             for label, states in sorted(self._states.items())
         }
@@ -122,8 +155,8 @@ class _Fold:
             }
         return metric_util.to_standard_metric_inputs(extracts)
 
-    def _metrics(self, states: Iterable[Any]) -> Metrics:
-        metrics: Metrics = {}
+    def _metrics(self, states: Iterable[Any]) -> tfma_files.Metrics:
+        metrics: tfma_files.Metrics = {}
         for computation, state in zip(self._combined, states, strict=True):
             metrics.update(computation.combiner.extract_output(state))
         for computation in self._derived:
@@ -132,7 +165,7 @@ class _Fold:
         # TFMA's own intermediate results.
         return {key: value for key, value in metrics.items() if not key.name.startswith("_")}
 
-    def _differences(self, metrics: Metrics) -> Metrics:
+    def _differences(self, metrics: tfma_files.Metrics) -> tfma_files.Metrics:
         """Returns candidate minus baseline for each metric that is a number."""
         if self._baseline_name is None:
             return {}
@@ -156,33 +189,3 @@ def _batches(files: Iterable[str]) -> Iterator[tf.Tensor]:
 def _labels(examples_B: tf.Tensor, label_key: str) -> np.ndarray:
     features = {label_key: tf.io.FixedLenFeature((), tf.int64)}
     return tf.io.parse_example(examples_B, features)[label_key].numpy()
-
-
-def _write(
-    results: Mapping[SliceKey, Metrics],
-    eval_config: tfma.EvalConfig,
-    model_dirs: Mapping[str, str],
-    folder: pathlib.Path,
-) -> None:
-    metrics, plots, validation = [], [], writer.CombineValidations(eval_config)
-    found = validation.create_accumulator()
-    for slice_key, values in results.items():
-        plots_only = {k: v for k, v in values.items() if isinstance(k, metric_types.PlotKey)}
-        metrics_only = {k: v for k, v in values.items() if k not in plots_only}
-        metrics.append(writer.convert_slice_metrics_to_proto((slice_key, metrics_only), []))
-        plots.append(writer.convert_slice_plots_to_proto((slice_key, plots_only), []))
-        checked = metrics_validator.validate_metrics((slice_key, metrics_only), eval_config)
-        found = validation.add_input(found, checked)
-    _write_records(folder / "metrics-00000-of-00001.tfrecord", metrics)
-    _write_records(folder / "plots-00000-of-00001.tfrecord", plots)
-    _write_records(folder / "validations.tfrecord", [validation.extract_output(found)])
-    run = config_pb2.EvalRun(
-        eval_config=eval_config, version=tfma.__version__, model_locations=dict(model_dirs)
-    )
-    (folder / "eval_config.json").write_text(json_format.MessageToJson(run))
-
-
-def _write_records(path: pathlib.Path, records: Iterable[message.Message]) -> None:
-    with tf.io.TFRecordWriter(str(path)) as file:
-        for record in records:
-            file.write(record.SerializeToString())

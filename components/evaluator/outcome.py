@@ -20,16 +20,70 @@ class Failure:
         metric: Such as `accuracy`.
         label: The class whose slice it is, or None for all examples.
         kind: `value` for a bound on the metric itself, `change` for one against the latest blessed
-            model: metric minus its metric for accuracy, and the relative rise for an error.
+            model: metric minus its metric for accuracy, and the relative rise for an error;
+            `reference` for the gain against a model of another kind.
         value: What was measured.
         bound: What it should have reached at least, or at most if it is an error.
     """
 
     metric: str
     label: int | None
-    kind: Literal["value", "change"]
+    kind: Literal["value", "change", "reference"]
     value: float
     bound: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A model of another kind on the same test examples.
+
+    Attributes:
+        name: What it is, in the plural, such as "boosted trees".
+        advice: What to do if it is better: a sentence.
+        metric: What is compared: `accuracy`, or `mae` of numbers.
+        value: Its accuracy or mean absolute error.
+        gain: How much better the model is; negative if it is worse.
+        interval: Ends of the gain's 95% confidence interval, from paired examples; None for fewer
+            than 10.
+        num_train: Rows of training that it learned from.
+    """
+
+    name: str
+    advice: str
+    metric: Literal["accuracy", "mae"]
+    value: float
+    gain: float
+    interval: tuple[float, float] | None
+    num_train: int
+
+    def verdict(self) -> Literal["better", "worse", "alike"]:
+        """Returns what the model is beside it; alike if the test examples cannot tell."""
+        low, high = self.interval or (self.gain, self.gain)
+        if low <= 0.0 <= high:
+            return "alike"
+        return "better" if self.gain > 0.0 else "worse"
+
+    def sentence(self) -> str:
+        """Says how the two compare and what follows."""
+        names = {"accuracy": "an accuracy", "mae": "a mean error"}
+        between = (
+            f" (95% interval {self.interval[0]:.4g} to {self.interval[1]:.4g})"
+            if self.interval
+            else ""
+        )
+        start = (
+            f"{self.name.capitalize()} from scikit-learn, on the same rows, have "
+            f"{names[self.metric]} of {self.value:.6g}"
+        )
+        verdict = self.verdict()
+        if verdict == "worse":
+            return f"{start}: the model is worse by {-self.gain:.4g}{between}. {self.advice}"
+        if verdict == "better":
+            return f"{start}: the model is better by {self.gain:.4g}{between}."
+        return (
+            f"{start}: the model's gain of {self.gain:.4g}{between} may be chance. They are "
+            "simpler and quicker."
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,6 +99,7 @@ class EvaluationOutcome:
         class_num_examples: Number of test examples of each class, by label.
         confusion_KK: Number of examples for each true and predicted class.
         failures: The thresholds that were missed.
+        comparison: The model beside a simple learner, where there is one.
     """
 
     predicts: ClassVar[str] = "classes"
@@ -56,6 +111,7 @@ class EvaluationOutcome:
     class_num_examples: tuple[int, ...]
     confusion_KK: tuple[tuple[int, ...], ...]
     failures: tuple[Failure, ...]
+    comparison: Comparison | None = None
 
     def worst_class(self) -> int:
         """Returns the label of the class with the lowest accuracy."""
@@ -101,6 +157,7 @@ class NumbersOutcome:
         samples: Test examples from small errors to large ones.
         pairs: (target, prediction) of single numbers, evenly from the test split; empty for series.
         failures: The thresholds that were missed.
+        comparison: The model beside a simple learner, where there is one.
     """
 
     predicts: ClassVar[str] = "numbers"
@@ -116,6 +173,7 @@ class NumbersOutcome:
     samples: tuple[Sample, ...]
     pairs: tuple[tuple[float, float], ...]
     failures: tuple[Failure, ...]
+    comparison: Comparison | None = None
 
 
 AnyOutcome = EvaluationOutcome | NumbersOutcome
@@ -136,6 +194,7 @@ def read(folder: str | pathlib.Path) -> AnyOutcome:
     values: dict[str, Any] = json.loads(pathlib.Path(folder, FILE_NAME).read_text())
     predicts = values.pop("predicts")
     values["failures"] = tuple(Failure(**failure) for failure in values["failures"])
+    values["comparison"] = _read_comparison(values.get("comparison"))
     return _read_numbers(values) if predicts == "numbers" else _read_classes(values)
 
 
@@ -153,6 +212,13 @@ def _read_numbers(values: dict[str, Any]) -> NumbersOutcome:
     for name in ("step_mae_H", "simple_step_mae_H"):
         values[name] = tuple(values[name])
     return NumbersOutcome(**values)
+
+
+def _read_comparison(values: dict[str, Any] | None) -> Comparison | None:
+    if values is None:
+        return None
+    interval = values.pop("interval")
+    return Comparison(**values, interval=None if interval is None else (interval[0], interval[1]))
 
 
 def _read_sample(values: dict[str, Any]) -> Sample:

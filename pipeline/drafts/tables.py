@@ -201,6 +201,13 @@ class TableDraft(parts.Draft):
         )
 
     def _gate(self) -> str:
+        learner = "A linear model of the words" if self._text else "Boosted trees"
+        return (
+            f"{self._bounds()}# {learner} on the same rows will stand beside the model; "
+            '"beat" refuses a model that is\n# no better.\nreference = "report"\n'
+        )
+
+    def _bounds(self) -> str:
         if self._is_class:
             counts = self._survey.columns[self._answer].counts
             majority = next(iter(counts))

@@ -1,7 +1,9 @@
 """Runs one EngineRequest and reports what happens and what comes of it."""
 
+import dataclasses
 import logging
 import os
+from typing import Any
 
 import absl.logging
 
@@ -74,6 +76,7 @@ def _report_result(found: results.Results, recipe: Recipe) -> None:
     progress.report(
         "result",
         metrics=_metrics(found.evaluation, recipe),
+        reference=_reference(found.evaluation),
         published_path=found.published_path,
         published_version=found.published_version,
         report_path=found.report_path,
@@ -95,6 +98,17 @@ def _metrics(evaluation: outcome.AnyOutcome | None, recipe: Recipe) -> dict[str,
         **evaluation.metrics,
         "worst_class": recipe.data.class_names[worst],
         "worst_class_accuracy": evaluation.class_accuracy[worst],
+    }
+
+
+def _reference(evaluation: outcome.AnyOutcome | None) -> dict[str, Any] | None:
+    comparison = evaluation and evaluation.comparison
+    if not comparison:
+        return None
+    return {
+        **dataclasses.asdict(comparison),
+        "verdict": comparison.verdict(),
+        "sentence": comparison.sentence(),
     }
 
 

@@ -43,6 +43,8 @@ def _headline(summary: RunSummary, again: str) -> str:
 
 def _facts(summary: RunSummary, evaluation: EvaluationConfig) -> list[str]:
     facts = _metric_facts(summary.metrics, evaluation)
+    if summary.reference:
+        facts["beside it"] = summary.reference["sentence"]
     if summary.published:
         facts["model"] = summary.published.path
     if summary.report_path:

@@ -19,11 +19,12 @@ The engine answers with JSON lines (`components.progress.report`) on the descrip
 | step_finished | step, seconds, cached (true if TFX's cache answered) |
 | step_failed | step, sentence |
 | gate_refused | step, sentence |
-| result | metrics, published_path, published_version, report_path; null for what does not exist |
+| result | metrics, reference, published_path, published_version, report_path, data_findings |
 
-The metrics of `result` hold at least `accuracy`, `worst_class` (its name) and
-`worst_class_accuracy`, or, where numbers are predicted, `mae`, `skill`, `simple` (what the simple
-forecast is) and `simple_mae`, on the test split. A gate that refuses still sends `result`, with
+What does not exist is null. The metrics of `result` hold at least `accuracy`, `worst_class` (its
+name) and `worst_class_accuracy`, or, where numbers are predicted, `mae`, `skill`, `simple` (what
+the simple forecast is) and `simple_mae`, on the test split. A gate that refuses still sends
+`result`, with
 what is known by then. The exit status is 0 when the model is published, 3 when a gate refused, 130
 after an interrupt, else 1.
 """

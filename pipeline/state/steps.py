@@ -92,11 +92,19 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(name="baseline", title="Find the last good model", has_artifacts=False),
     Step(
+        name="reference",
+        title="Fit a simple model",
+        recipe_keys=("data",),
+        code=("components.reference",),
+        upstream=("ingest", "transform"),
+        inputs=FITTED_INPUTS,
+    ),
+    Step(
         name="evaluator",
         title="Measure the model",
         recipe_keys=("data.label", "evaluation"),
         code=("components.evaluator",),
-        upstream=("ingest", "trainer"),
+        upstream=("ingest", "trainer", "reference"),
     ),
     Step(
         name="report",

@@ -47,6 +47,8 @@ class RunSummary(StrictConfig):
         started_at: ISO 8601 time with zone.
         metrics: On the test split: `accuracy`, `worst_class`, `worst_class_accuracy`, or `mae`,
             `skill` and the simple forecast's `simple_mae`, and others.
+        reference: A simple learner on the same test rows, where there is one: `name`, `metric`,
+            `value`, the model's `gain` with its 95% `interval`, `verdict` and `sentence`.
         seconds: Where the time went.
         published: The published model, or None.
         report_path: The report, or None.
@@ -63,6 +65,7 @@ class RunSummary(StrictConfig):
     run_dir: str
     started_at: str
     metrics: dict[str, Any] = pydantic.Field(default_factory=dict)
+    reference: dict[str, Any] | None = None
     seconds: Seconds
     published: Published | None = None
     report_path: str | None = None

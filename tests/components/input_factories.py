@@ -43,7 +43,7 @@ def text_example(text, label):
     return _example({"text": _bytes([text.encode()]), "label": _integers([label])})
 
 
-def table_example(miles, day, fare, label, *, is_empty_list=True):
+def table_example(miles, day, fare, label, *, is_empty_list=True, answer="label"):
     """Serializes a trip; a missing value is an empty list, or a feature that is not there."""
     numbers = {"miles (km)": miles, "fare": fare}
     features = {
@@ -54,7 +54,8 @@ def table_example(miles, day, fare, label, *, is_empty_list=True):
     missing += [name for name, value in numbers.items() if math.isnan(value)]
     if not is_empty_list:
         features = {name: value for name, value in features.items() if name not in missing}
-    return _example({**features, "label": _integers([label])})
+    value = _integers([label]) if answer == "label" else _floats([label])
+    return _example({**features, answer: value})
 
 
 def write_shard(path, examples):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from models.config import CnnConfig, MlpConfig, ResNetConfig
-from pipeline import recipe_files
+from pipeline import config_errors, recipe_files
 from pipeline.config import Recipe, RunConfig, check_run
 
 _POSITIVE = st.integers(1, 10_000)
@@ -158,3 +158,9 @@ def test_data_service_on_several_machines_is_refused():
 def test_data_service_without_host_and_port_is_refused(address):
     with pytest.raises(pydantic.ValidationError, match="data_service"):
         RunConfig(data_service=address)
+
+
+def test_a_reference_where_there_is_no_simple_learner_is_refused():
+    with pytest.raises(config_errors.ConfigError, match="about the simple learner beside a text"):
+        recipe_files.load("digits", ["evaluation.reference=beat"])
+    assert recipe_files.load("taxi", ["evaluation.reference=beat"]).evaluation.reference == "beat"

@@ -57,6 +57,19 @@ def intervals(
     return {name: _interval(values_R) for name, values_R in found.items()}
 
 
+def mean_interval(values_N: np.ndarray) -> Interval | None:
+    """Returns the 95% interval of a mean of independent values, such as paired differences.
+
+    Args:
+        values_N: The values; None is returned for fewer than 10.
+
+    >>> mean_interval(np.full(50, 0.25))
+    (0.25, 0.25)
+    """
+    found = intervals(values_N, np.ones(len(values_N)), block_rows=1)
+    return found.get("mae")
+
+
 def _interval(values_R: np.ndarray) -> Interval:
     low, high = np.percentile(values_R, _PERCENTILES).tolist()
     return low, high

@@ -3,16 +3,18 @@
 Axes: B batch, N examples, T steps of the past, C channels, H numbers of a target.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from components.evaluator import outcome, saved_signature
+from components.evaluator import compare, outcome, saved_signature
 from components.evaluator.config import NumberThresholds
 from components.evaluator.numbers import bootstrap, judge, simple
 from components.evaluator.numbers.errors import Errors
 from components.ingest.features.config import SeriesFeature
+from components.reference.answers import Answers
 
 CANDIDATE, BASELINE = "candidate", "baseline"
 _SIMPLE = "simple"
@@ -27,6 +29,7 @@ def evaluate(
     model_dirs: Mapping[str, str],
     train_files: Sequence[str],
     test_files: Sequence[str],
+    reference: Answers | None = None,
 ) -> outcome.NumbersOutcome:
     """Evaluates a model, and the latest blessed one if it answers the same question.
 
@@ -36,10 +39,11 @@ def evaluate(
         model_dirs: `candidate`, and `baseline` if there is one -> folder of the SavedModel.
         train_files: Shards of the training split, for the simple forecast.
         test_files: Shards of the test split.
+        reference: A simple learner's answers to it, for one number.
 
     Raises:
-        ValueError: If the candidate predicts another number of numbers, or the simple forecast is
-            without error, so that nothing is left to learn.
+        ValueError: If the candidate predicts another number of numbers, the simple forecast is
+            without error, so that nothing is left to learn, or the reference has other examples.
     """
     models = {
         name: saved_signature.SavedSignature(
@@ -50,7 +54,13 @@ def evaluate(
     run = _Run(models, simple.make_simple(series, train_files), series)
     for serialized_B in simple.read_records(test_files):
         run.add(serialized_B)
-    return _outcome(run, thresholds, test_files)
+    found = _outcome(run, thresholds, test_files)
+    if reference is None:
+        return found
+    comparison = compare.compare_numbers(
+        reference, targets_N=run.targets(), errors_N=run.errors[CANDIDATE].by_example
+    )
+    return dataclasses.replace(found, comparison=comparison)
 
 
 class _Run:
@@ -86,6 +96,10 @@ class _Run:
         except (ValueError, tf.errors.InvalidArgumentError):
             # It forecasts another horizon or reads other columns: there is nothing to compare.
             del self.models[BASELINE], self.errors[BASELINE]
+
+    def targets(self) -> np.ndarray:
+        """Returns the one number of each example, (N,)."""
+        return np.concatenate(self._pairs)[:, 0]
 
     def pairs(self) -> tuple[tuple[float, float], ...]:
         if not self._pairs:

@@ -115,3 +115,25 @@ def test_a_missed_threshold_of_numbers_is_described(failure, sentence, key):
         f"The model is not good enough to publish: {sentence}. Train longer or change the model "
         f"or the data; or, if the model will do, relax `evaluation.{key}`."
     )
+
+
+def test_a_model_that_trees_are_better_than_is_told_to_use_them():
+    comparison = outcome.Comparison(
+        name="boosted trees",
+        advice="Trees do better on this table: use them.",
+        metric="accuracy",
+        value=0.81,
+        gain=-0.01,
+        interval=(-0.02, -0.005),
+        num_train=900,
+    )
+    failure = _failure(kind="reference", value=-0.01, bound=0.0)
+    found = dataclasses.replace(_GOOD, blessed=False, failures=(failure,), comparison=comparison)
+    with pytest.raises(gates.GateRefusedError) as caught:
+        gate.check(found, _NAMES)
+    assert caught.value.sentence == (
+        "The model is not good enough to publish: boosted trees from scikit-learn, on the same "
+        "rows, have an accuracy of 0.81: the model is worse by 0.01 (95% interval -0.02 to "
+        "-0.005). Trees do better on this table: use them. Train longer or change the model or "
+        "the data; or, if the model will do, relax `evaluation.reference`."
+    )

@@ -7,9 +7,11 @@ import pytest
 import tensorflow as tf
 import tensorflow_model_analysis as tfma
 from tfx.types import standard_artifacts
+from tfx.types.experimental import simple_artifacts
 from tfx.utils import proto_utils
 
 from components.evaluator import component, config, executor, outcome
+from components.reference import answers
 from tests.components import tfx_factories
 
 # (label, brightness) of the test examples.
@@ -62,13 +64,16 @@ def inputs(tmp_path_factory):
     }
 
 
-def _evaluate(folder, inputs, *, beam_arguments=(), thresholds=_THRESHOLDS):
+def _evaluate(
+    folder, inputs, *, beam_arguments=(), thresholds=_THRESHOLDS, reference_rule="report"
+):
     evaluation = tfx_factories.artifact(standard_artifacts.ModelEvaluation, folder / "evaluation")
     blessing = tfx_factories.artifact(standard_artifacts.ModelBlessing, folder / "blessing")
     eval_config = component.make_eval_config(thresholds, label_name="label")
     properties = {
         "eval_config": proto_utils.proto_to_json(eval_config),
         "example_splits": json.dumps(["test"]),
+        "reference_rule": reference_rule,
     }
     context = executor.Executor.Context(beam_pipeline_args=list(beam_arguments))
     outputs = {"evaluation": [evaluation], "blessing": [blessing]}
@@ -174,3 +179,28 @@ def test_tfma_reads_the_same_as_after_beam_without_one(inputs, tmp_path):
         for name, value in outputs[""][""].items():
             received = result[0][slice_key][""][""][name]["doubleValue"]
             assert received == pytest.approx(value["doubleValue"], **_CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("rule", "right", "is_blessed"), [("report", 8, True), ("beat", 8, False), ("beat", 3, True)]
+)
+def test_a_reference_is_compared_and_may_be_required_to_be_beaten(
+    inputs, tmp_path, rule, right, is_blessed
+):
+    # In the order of the two shards.
+    labels = np.array([label for label, _ in _EXAMPLES[0::2] + _EXAMPLES[1::2]])
+    folder = tmp_path / "reference"
+    reference = tfx_factories.artifact(simple_artifacts.File, folder)
+    its_answers = np.where(np.arange(8) < right, labels, 1 - labels)
+    answers.write(
+        answers.Answers(name="trees", advice="Use them.", num_train=9, answers_N=its_answers),
+        folder,
+    )
+    both = {**_without_baseline(inputs), "reference": [reference]}
+    uri, blessing = _evaluate(tmp_path, both, reference_rule=rule)
+    found = outcome.read(uri)
+    assert found.comparison.value == right / 8
+    assert found.comparison.gain == pytest.approx(6 / 8 - right / 8)
+    assert (found.blessed, blessing.get_int_custom_property("blessed")) == (is_blessed, is_blessed)
+    marks = {path.name for path in (tmp_path / "blessing").iterdir()}
+    assert marks == {"BLESSED" if is_blessed else "NOT_BLESSED"}

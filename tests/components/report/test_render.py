@@ -188,3 +188,26 @@ def test_too_few_examples_for_an_interval_are_said_to_be():
 
 def test_says_how_long_steps_waited_for_their_input():
     assert "Steps waited for their input 3.4 % of the time." in _render()
+
+
+def test_a_simple_learner_that_does_better_is_said_plainly():
+    comparison = outcome.Comparison(
+        name="boosted trees",
+        advice="Trees do better on this table: use them.",
+        metric="accuracy",
+        value=0.9,
+        gain=-0.0875,
+        interval=(-0.12, -0.05),
+        num_train=4321,
+    )
+    text = render.render(
+        _RECIPE,
+        dataclasses.replace(_FOUND, comparison=comparison),
+        class_counts={"train": [300, 200]},
+        data_findings=[],
+        epochs=_EPOCHS,
+        how_trained=".",
+    )
+    assert '<p class="missed"><strong>Boosted trees from scikit-learn' in text
+    assert "Trees do better on this table: use them.</strong>" in text
+    assert "They learned from 4,321 rows" in text

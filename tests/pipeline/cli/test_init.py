@@ -105,7 +105,7 @@ def test_a_table_gets_its_columns_by_kind_without_ids_and_constants(run, tmp_pat
     kinds = {name: column.kind for name, column in recipe.data.table.columns.items()}
     assert kinds == {"fare": "number", "paid": "category"}
     assert (recipe.task, recipe.data.class_names) == ("tabular_classification", ("0", "1"))
-    assert recipe.evaluation.min_accuracy == 0.52
+    assert (recipe.evaluation.min_accuracy, recipe.evaluation.reference) == (0.52, "report")
     text = (tmp_path / "trips.toml").read_text()
     assert "# Left out: id differs in nearly every row." in text
     assert "# Left out: city never changes." in text

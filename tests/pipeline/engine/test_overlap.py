@@ -13,7 +13,9 @@ def started(monkeypatch):
     """Names of what was started: real threads and processes are left out."""
     names = []
     monkeypatch.setattr(server, "start_ahead", lambda: names.append("model check"))
-    monkeypatch.setattr(overlap, "_import_later_modules", lambda: names.append("imports"))
+    monkeypatch.setattr(
+        overlap, "_import", lambda modules: names.append(f"imports of {modules[0].split('.')[0]}")
+    )
     return names
 
 
@@ -29,7 +31,12 @@ def test_imports_start_with_the_training(started):
     _send({"event": "step_started", "step": "ingest"})
     assert started == []
     _send({"event": "step_started", "step": "trainer"})
-    assert started == ["imports"]
+    assert started == ["imports of tensorflow_model_analysis"]
+
+
+def test_the_simple_learner_is_imported_after_the_transform_that_it_needs(started):
+    _send({"event": "step_finished", "step": "transform"})
+    assert started == ["imports of sklearn"]
 
 
 def test_the_model_check_starts_after_the_last_epoch(started):

@@ -45,3 +45,9 @@ def test_metrics_stand_beside_what_they_had_to_reach():
 
 def test_interrupted_run_says_how_to_go_on():
     assert "to go on: ./kerasline run digits" in _text(status="interrupted")
+
+
+def test_a_simple_learner_stands_beside_the_metrics():
+    reference = {"sentence": "Trees do better on this table: use them."}
+    text = _text(status="gate_refused", sentence="Too weak.", reference=reference)
+    assert "  beside it    Trees do better on this table: use them." in text.splitlines()

@@ -230,6 +230,7 @@ def test_component_blesses_what_is_good_enough(tmp_path, step):
         {
             "numbers": component.numbers_settings(thresholds, SERIES),
             "example_splits": json.dumps(["test"]),
+            "reference_rule": "report",
         },
     )
     found = outcome.read(evaluation.uri)
