@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 # Name -> (module that holds a click command named `command`, help line).
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("pipeline.cli.init", "Write a recipe for a folder of images or a file of rows."),
+    "init": ("pipeline.cli.init", "Write a recipe for a folder of files or a file of rows."),
     "run": ("pipeline.cli.run", "Run a recipe: from the data to a published model."),
     "train": ("pipeline.cli.train", "Train alone: no gates, no publishing."),
     "overfit": ("pipeline.cli.overfit", "Check that the network learns one batch by heart."),
