@@ -170,6 +170,8 @@ def _varints(packed: bytes) -> Iterator[int]:
     position = 0
     while position < len(packed):
         value, position = _read_varint(packed, position)
+        if value >> 64:
+            raise ValueError("Expected a serialised tf.Example; an integer has over 64 bits.")
         # Protobuf stores a negative int64 as its two's complement in 64 bits.
         yield value - (1 << 64) if value >> 63 else value
 

@@ -11,6 +11,10 @@ _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_STANDALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 
+_OTHER_SIGNATURES = (b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
+# How much of a file `is_image` looks at.
+MAGIC_BYTES = 8
+
 
 class ImageHeader(NamedTuple):
     """What an image file says of itself; `channels` counts alpha, and a palette as 3."""
@@ -19,6 +23,11 @@ class ImageHeader(NamedTuple):
     height_px: int
     width_px: int
     channels: int
+
+
+def is_image(start: bytes) -> bool:
+    """Says whether a file that begins like this seems to be an image."""
+    return start.startswith((_PNG_SIGNATURE, *_OTHER_SIGNATURES))
 
 
 def read_header(image: bytes) -> ImageHeader:

@@ -31,7 +31,14 @@ REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
 _WRITER_VERSION = 6
-_LOCATION_KEYS = frozenset({"data_dir", "path", "validation_path", "test_path"})
+_LOCATION_KEYS = frozenset(
+    {"data_dir"}
+    | {
+        f"{split}{kind}"
+        for split in ("", "validation_", "test_")
+        for kind in ("path", "labels_path")
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

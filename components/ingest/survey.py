@@ -1,9 +1,11 @@
-"""A look at a folder of images before there is a recipe: classes, sizes, colours, and a seed."""
+"""A look at images before there is a recipe: classes, sizes, colours, and a seed."""
 
 import dataclasses
+import io
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import PIL.Image
 
@@ -19,8 +21,8 @@ _MAX_SEEDS = 1000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FolderSurvey:
-    """What a folder of images holds; sizes and colours are those of up to 100 images per class."""
+class ImageSurvey:
+    """What a folder or a file of images holds; sizes and colours are those of some of them."""
 
     path: Path
     class_counts: dict[str, int]
@@ -42,7 +44,7 @@ class FolderSurvey:
         return max(self.class_counts.values()) / self.num_images
 
 
-def survey_folder(folder: Path, *, validation_share: float, test_share: float) -> FolderSurvey:
+def survey_folder(folder: Path, *, validation_share: float, test_share: float) -> ImageSurvey:
     """Looks at the images of `folder`, which holds a folder per class, or per split and class.
 
     Args:
@@ -57,16 +59,56 @@ def survey_folder(folder: Path, *, validation_share: float, test_share: float) -
     given, classes = list_classes(folder)
     sizes, modes = _look(folder, classes)
     shares = shares_to_make(given, validation_share=validation_share, test_share=test_share)
-    return FolderSurvey(
+    return ImageSurvey(
         path=folder,
         class_counts={name: len(found) for name, found in classes.items()},
-        median_height_px=round(statistics.median(height for height, _ in sizes)),
-        median_width_px=round(statistics.median(width for _, width in sizes)),
-        has_one_size=len(set(sizes)) == 1,
-        is_grey=set(modes) <= _GREY_MODES,
         has_test_split=splits.TEST in given,
         seed=choose_seed(folder, classes, shares),
+        **_sizes_and_colours(sizes, modes),
     )
+
+
+def survey_contents(
+    path: Path, images: Sequence[bytes], class_counts: dict[str, int], *, has_test_split: bool
+) -> ImageSurvey:
+    """Looks at the first images of a file of rows.
+
+    Args:
+        path: The file.
+        images: Whole image files.
+        class_counts: The rows of each class in the file.
+        has_test_split: Whether the file has a test split of its own.
+
+    Raises:
+        DataError: If an image cannot be read.
+    """
+    sizes, modes = [], []
+    for number, image in enumerate(images):
+        try:
+            with PIL.Image.open(io.BytesIO(image)) as picture:
+                sizes.append((picture.height, picture.width))
+                modes.append(picture.mode)
+        except OSError as error:
+            raise DataError(
+                f"Expected row {number} of {path} to hold an image. Received: {error}. Mend it, or "
+                "write the recipe by hand."
+            ) from error
+    return ImageSurvey(
+        path=path,
+        class_counts=class_counts,
+        has_test_split=has_test_split,
+        seed=0,
+        **_sizes_and_colours(sizes, modes),
+    )
+
+
+def _sizes_and_colours(sizes: Sequence[tuple[int, int]], modes: Sequence[str]) -> dict[str, Any]:
+    return {
+        "median_height_px": round(statistics.median(height for height, _ in sizes)),
+        "median_width_px": round(statistics.median(width for _, width in sizes)),
+        "has_one_size": len(set(sizes)) == 1,
+        "is_grey": set(modes) <= _GREY_MODES,
+    }
 
 
 def list_classes(folder: Path) -> tuple[tuple[str, ...], dict[str, list[str]]]:

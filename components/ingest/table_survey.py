@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow
 import pyarrow.compute
 
+from components.ingest import array_survey, image_header
 from components.ingest.errors import DataError
 from components.ingest.sources import (
     arrow_files,
@@ -54,7 +55,7 @@ _MAX_GROUPS_SHARE = 0.9
 class ColumnSurvey:
     """What a column holds.
 
-    "number", "category", "text", "time", "constant", "id" if nearly all differ, or "other".
+    "number", "category", "text", "time", "image", "constant", "id" if nearly all differ, "other".
     """
 
     kind: str
@@ -65,15 +66,17 @@ class ColumnSurvey:
 class TableSurvey:
     """The first rows of a file, up to MAX_ROWS."""
 
-    source_kind: str  # csv, parquet or jsonl.
+    source_kind: str  # csv, parquet, jsonl, tfrecord or numpy.
     delimiter: str
     num_rows: int
     arrays: dict[str, pyarrow.Array]
     columns: dict[str, ColumnSurvey]
+    # Whether the file has arrays of a test split beside those of the train split.
+    has_test_arrays: bool = False
 
 
 def survey_table(path: Path) -> TableSurvey:
-    """Looks at a CSV, Parquet, Arrow or JSON lines file.
+    """Looks at a CSV, Parquet, Arrow, JSON lines, TFRecord or NumPy file.
 
     Raises:
         DataError: If it is none of these, cannot be read, or has no rows.
@@ -92,7 +95,12 @@ def survey_table(path: Path) -> TableSurvey:
     arrays = {name: _joined(name, found) for name in names}
     surveys = {name: _survey_column(name, array) for name, array in arrays.items()}
     return TableSurvey(
-        source_kind=kind, delimiter=delimiter, num_rows=num_rows, arrays=arrays, columns=surveys
+        source_kind=kind,
+        delimiter=delimiter,
+        num_rows=num_rows,
+        arrays=arrays,
+        columns=surveys,
+        has_test_arrays=kind == "numpy" and array_survey.has_test_arrays(file),
     )
 
 
@@ -104,9 +112,15 @@ def _pieces(file: files.SourceFile) -> tuple[str, str, Iterator[dict[str, pyarro
         return "jsonl", ",", _json_pieces(file)
     if suffixes in (".parquet", ".arrow", ".feather"):
         return "parquet", ",", _arrow_pieces(file)
+    if suffixes in (".npy", ".npz"):
+        return "numpy", ",", array_survey.numpy_pieces(file)
+    # TFRecord files have no usual ending: "data.tfrecord-00000-of-00004" is one too.
+    if array_survey.is_tfrecord(file):
+        return "tfrecord", ",", array_survey.tfrecord_pieces(file)
     raise DataError(
-        "Expected a folder, or a file whose name ends with .csv, .tsv, .jsonl, .parquet, .arrow or "
-        f".feather. Received: {file.name}. Rename it, or write the recipe by hand."
+        "Expected a folder, a TFRecord file, or a file whose name ends with .csv, .tsv, .jsonl, "
+        f".parquet, .arrow, .feather, .npy or .npz. Received: {file.name}. Rename it, or write the "
+        "recipe by hand."
     )
 
 
@@ -151,14 +165,23 @@ def _arrow_pieces(file: files.SourceFile) -> Iterator[dict[str, pyarrow.Array]]:
 
 def _joined(name: str, pieces: list[dict[str, pyarrow.Array]]) -> pyarrow.Array:
     found = [piece[name] for piece in pieces if name in piece]
-    if len({array.type for array in found}) > 1:
-        found = [array.cast(pyarrow.string()) for array in found]
+    kinds = {array.type for array in found}
+    if len(kinds) > 1:
+        kind = pyarrow.binary() if pyarrow.binary() in kinds else pyarrow.string()
+        found = [
+            array if array.type == kind else array.cast(pyarrow.string()).cast(kind)
+            for array in found
+        ]
     return pyarrow.chunked_array(found).combine_chunks()
 
 
 def _survey_column(name: str, array: pyarrow.Array) -> ColumnSurvey:
-    if pyarrow.types.is_nested(array.type) or pyarrow.types.is_binary(array.type):
+    if pyarrow.types.is_nested(array.type) or pyarrow.types.is_null(array.type):
         return ColumnSurvey(kind="other", counts={})
+    if pyarrow.types.is_binary(array.type):
+        starts = pyarrow.compute.binary_slice(array.drop_null(), 0, image_header.MAGIC_BYTES)
+        is_image = any(map(image_header.is_image, starts.to_pylist()))
+        return ColumnSurvey(kind="image" if is_image else "other", counts={})
     texts = columns.texts(name, array, columns.Problems())
     texts = texts.filter(pyarrow.compute.not_equal(texts, ""))
     counted = texts.value_counts().to_pylist()

@@ -22,6 +22,9 @@ _BUFFER_BYTES = 1 << 17
 _HEADER = struct.Struct("<QI")
 _FOOTER = struct.Struct("<I")
 _LENGTH = struct.Struct("<Q")
+_CURE = "Fetch the file again."
+
+HEADER_BYTES = _HEADER.size
 
 
 def masked_crc32c(data: bytes) -> int:
@@ -98,7 +101,7 @@ def read_records(path: Path, *, step: int = 1) -> Iterator[bytes]:
         index = 0
         while header := file.read(_HEADER.size):
             if index % step == 0:
-                yield _read_body(file, header, f"{path}, record {index}")
+                yield _read_whole(file, header, f"{path}, record {index}")
             else:
                 file.seek(_LENGTH.unpack_from(header)[0] + _FOOTER.size, os.SEEK_CUR)
             index += 1
@@ -116,20 +119,54 @@ def read_record(path: Path, index: int) -> bytes:
             for _ in range(index):
                 position += _LENGTH.unpack_from(data, position)[0] + _HEADER.size + _FOOTER.size
         file.seek(position)
-        return _read_body(file, file.read(_HEADER.size), f"{path}, record {index}")
+        return _read_whole(file, file.read(_HEADER.size), f"{path}, record {index}")
+
+
+def is_header(start: bytes) -> bool:
+    """Says whether bytes are the whole head of a record, whose checksum fits its length."""
+    if len(start) < HEADER_BYTES:
+        return False
+    return masked_crc32c(start[: _LENGTH.size]) == _HEADER.unpack_from(start)[1]
+
+
+def read_bodies(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yields each record of a stream followed by its checksum, which `checked_data` compares.
+
+    Args:
+        file: The stream, from its beginning.
+        name: What messages call it.
+
+    Raises:
+        DataError: If it ends within a record, or a length is damaged, so that nothing after it can
+            be found.
+    """
+    index = 0
+    while header := file.read(_HEADER.size):
+        yield _read_body(file, header, f"{name}, record {index}")
+        index += 1
+
+
+def checked_data(body: bytes) -> bytes | None:
+    """Returns the data of a record that `read_bodies` gave, None if it is damaged."""
+    data = body[: -_FOOTER.size]
+    intact = masked_crc32c(data) == _FOOTER.unpack(body[-_FOOTER.size :])[0]
+    return data if intact else None
+
+
+def _read_whole(file: BinaryIO, header: bytes, where: str) -> bytes:
+    data = checked_data(_read_body(file, header, where))
+    if data is None:
+        raise DataError(f"Expected intact data at {where}; its checksum is wrong. {_CURE}")
+    return data
 
 
 def _read_body(file: BinaryIO, header: bytes, where: str) -> bytes:
-    cure = "Fetch the file again."
     if len(header) < _HEADER.size:
-        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {cure}")
-    length, length_crc = _HEADER.unpack(header)
-    if masked_crc32c(header[:8]) != length_crc:
-        raise DataError(f"Expected a TFRecord at {where}; its length checksum is wrong. {cure}")
+        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {_CURE}")
+    if not is_header(header):
+        raise DataError(f"Expected a TFRecord at {where}; its length checksum is wrong. {_CURE}")
+    length = _LENGTH.unpack_from(header)[0]
     body = file.read(length + _FOOTER.size)
     if len(body) < length + _FOOTER.size:
-        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {cure}")
-    data = body[:length]
-    if masked_crc32c(data) != _FOOTER.unpack(body[length:])[0]:
-        raise DataError(f"Expected intact data at {where}; its checksum is wrong. {cure}")
-    return data
+        raise DataError(f"Expected a whole TFRecord at {where}; the file is truncated. {_CURE}")
+    return body

@@ -10,6 +10,7 @@ from pipeline import config_errors
 from pipeline.cli import group
 
 if TYPE_CHECKING:
+    from components.ingest.table_survey import TableSurvey
     from pipeline.drafts.parts import Draft
 
 
@@ -33,8 +34,9 @@ def command(
     """Write a recipe for a folder of images or recordings, or for a file of rows.
 
     The folder holds a folder per class, or folders named train, validation and test with a folder
-    per class in each. The file is CSV, Parquet, Arrow or JSON lines. The recipe is commented, was
-    tried on the data, which lie in the cache then, and can be run at once. Nothing is asked.
+    per class in each. The file is CSV, Parquet, Arrow, JSON lines, TFRecord or NumPy. The recipe
+    is commented, was tried on the data, which lie in the cache then, and can be run at once.
+    Nothing is asked.
 
     \b
     Example:
@@ -105,6 +107,9 @@ def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]
         if column is not None:
             table_parts.check_column(found, column)
     here = machine.look()
+    pictures = [key for key, column in found.columns.items() if column.kind == "image"]
+    if pictures and not (target or of_group or time or value):
+        return _draft_images(found, path, name, pictures[0], label)
     if not (label or target or of_group):
         steps = table_survey.find_steps(found, time or table_survey.find_time_column(found))
         if steps is None and (time or value):
@@ -116,3 +121,22 @@ def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]
     return tables.TableDraft(
         found, path, name=name, machine=here, label=label, target=target, group=of_group
     )
+
+
+def _draft_images(
+    found: "TableSurvey", path: pathlib.Path, name: str, picture: str, label: str | None
+) -> "Draft":
+    from components.ingest import survey
+    from pipeline.drafts import images, machine, table_parts, tables
+
+    answer = label or tables.choose_answer(found, None)
+    table_parts.check_column(found, answer)
+    counts = found.columns[answer].counts
+    seen = survey.survey_contents(
+        path,
+        [content for content in found.arrays[picture].to_pylist() if content],
+        {text: counts[text] for text in tables.class_names(found, answer)},
+        has_test_split=found.has_test_arrays,
+    )
+    origin = images.Origin(found.source_kind, picture, answer)
+    return images.ImagesDraft(seen, name=name, machine=machine.look(), origin=origin)

@@ -1,6 +1,8 @@
-"""Drafts a commented recipe for a folder of images."""
+"""Drafts a commented recipe for the images of a folder or a file."""
 
-from components.ingest.survey import FolderSurvey
+import dataclasses
+
+from components.ingest.survey import ImageSurvey
 from pipeline import toml_text
 from pipeline.drafts import parts
 from pipeline.drafts.machine import Machine
@@ -12,18 +14,34 @@ _TARGET_STEPS = 2000
 _MAX_TRIED = 100_000
 
 
+@dataclasses.dataclass(frozen=True)
+class Origin:
+    """The kind of source, and what it calls images and labels; None where nothing is named."""
+
+    kind: str = "image_folder"
+    image: str | None = None
+    label: str | None = None
+
+
+_FOLDER = Origin()
+
+
 class ImagesDraft(parts.Draft):
     """The recipe for the images that were looked at.
 
     Args:
-        survey: From `components.ingest.survey.survey_folder`, with the shares of `parts`.
+        survey: From `components.ingest.survey`, with the shares of `parts`.
         name: The recipe's name, such as `parts.recipe_name` gives.
         machine: Where it will run.
+        origin: Where the images are from.
     """
 
     num_splits = 1
 
-    def __init__(self, survey: FolderSurvey, *, name: str, machine: Machine):
+    def __init__(
+        self, survey: ImageSurvey, *, name: str, machine: Machine, origin: Origin = _FOLDER
+    ):
+        self._origin = origin
         self._survey, self._name, self._machine = survey, name, machine
         self.seed = survey.seed
         self.is_whole = survey.num_images <= _MAX_TRIED
@@ -34,7 +52,9 @@ class ImagesDraft(parts.Draft):
     def notes(self, choices: parts.Choices) -> tuple[str, ...]:
         """Says what was chosen."""
         height_px, width_px = self._size_px
-        return (f"predicts which folder an image of {width_px} x {height_px} px is from",)
+        asked = self._origin.label or "which folder"
+        of = "is from" if self._origin == _FOLDER else "has"
+        return (f"predicts {asked} an image of {width_px} x {height_px} px {of}",)
 
     def text(self, choices: parts.Choices) -> str:
         """Returns the recipe."""
@@ -57,10 +77,9 @@ class ImagesDraft(parts.Draft):
                     task="image_classification",
                     seed=choices.seed,
                 ),
-                f'[data.source]\nkind = "image_folder"\n'
-                f"path = {toml_text.value(str(survey.path))}\n\n",
+                self._source(),
                 self._image(),
-                parts.labels(list(classes)),
+                parts.labels(list(classes), source_name=self._origin.label),
                 parts.hash_splits(self._shares, thing="image"),
                 parts.rejects(choices, thing="files"),
                 parts.guard(choices),
@@ -73,6 +92,12 @@ class ImagesDraft(parts.Draft):
             ]
         )
 
+    def _source(self) -> str:
+        path = toml_text.value(str(self._survey.path))
+        has_arrays = self._survey.has_test_split and self._origin != _FOLDER
+        test = f"# Its arrays of the test split.\ntest_path = {path}\n" if has_arrays else ""
+        return f'[data.source]\nkind = "{self._origin.kind}"\npath = {path}\n{test}\n'
+
     def _fit(self, height_px: int, width_px: int) -> tuple[int, int]:
         """Shrinks a size to the largest side that is quick to train with, keeping its shape."""
         most_px = _MAX_GPU_SIDE_PX if self._machine.gpu else _MAX_SIDE_PX
@@ -83,8 +108,10 @@ class ImagesDraft(parts.Draft):
         survey, (height_px, width_px) = self._survey, self._size_px
         is_shrunk = self._size_px != (survey.median_height_px, survey.median_width_px)
         note = f", shrunk to at most {max(self._size_px)} px" if is_shrunk else ""
+        name = self._origin.image
+        column = f"source_name = {toml_text.value(name)}\n" if name else ""
         return (
-            f"# The images' median size{note}.\n[data.image]\nheight_px = {height_px}\n"
+            f"# The images' median size{note}.\n[data.image]\n{column}height_px = {height_px}\n"
             f"width_px = {width_px}\nchannels = {1 if survey.is_grey else 3}\n"
             f"resize = {toml_text.value(is_shrunk or not survey.has_one_size)}\n\n"
         )

@@ -42,9 +42,10 @@ def head(
     )
     is_csv = survey.source_kind == "csv" and survey.delimiter != ","
     delimiter = f"delimiter = {toml_text.value(survey.delimiter)}\n" if is_csv else ""
+    test = f"test_path = {toml_text.value(str(path))}\n" if survey.has_test_arrays else ""
     return (
         f'{first}[data.source]\nkind = "{survey.source_kind}"\n'
-        f"path = {toml_text.value(str(path))}\n{delimiter}\n"
+        f"path = {toml_text.value(str(path))}\n{delimiter}{test}\n"
     )
 
 

@@ -63,7 +63,7 @@ class TableDraft(parts.Draft):
         self.is_whole = survey.num_rows < table_survey.MAX_ROWS
         self.summary = table_parts.summary(survey)
         found_group = group or table_survey.find_group_column(survey)
-        self._answer = label or target or _choose_answer(survey, found_group)
+        self._answer = label or target or choose_answer(survey, found_group)
         for column in (self._answer, *([group] if group else [])):
             table_parts.check_column(survey, column)
         self._is_class = target is None and (
@@ -106,7 +106,7 @@ class TableDraft(parts.Draft):
         )
         inputs = self._text_table() if self._text else self._columns(choices)
         if self._is_class:
-            names = sorted(self._survey.columns[self._answer].counts)
+            names = class_names(self._survey, self._answer)
             answers = parts.labels(names, source_name=self._answer)
         else:
             answers = f"[data.target]\nsource_name = {answer}\n\n"
@@ -174,10 +174,11 @@ class TableDraft(parts.Draft):
             '# together (of one customer, say) need by = "group" and key = their column.\n',
         }
         note = f"# {choices.split_note}\n" if choices.split_note else ""
+        share = "" if self._survey.has_test_arrays else f"test_share = {_TEST_SHARE}\n"
         lines = f'by = "{by}"\nkey = {toml_text.value(key)}\n' if key else ""
         return (
             f"{why[by]}{note}[data.splits]\n{lines}"
-            f"validation_share = {_VALIDATION_SHARE}\ntest_share = {_TEST_SHARE}\n\n"
+            f"validation_share = {_VALIDATION_SHARE}\n{share}\n"
         )
 
     def _model_and_training(self) -> str:
@@ -222,7 +223,12 @@ class TableDraft(parts.Draft):
         )
 
 
-def _choose_answer(survey: TableSurvey, group: str | None) -> str:
+def choose_answer(survey: TableSurvey, group: str | None) -> str:
+    """Chooses the column to predict: one that is called so, or the last that could be.
+
+    Raises:
+        DataError: If there is none.
+    """
     usable = [
         name
         for name, column in survey.columns.items()
@@ -234,6 +240,14 @@ def _choose_answer(survey: TableSurvey, group: str | None) -> str:
         survey,
         expected="a column that could be predicted",
         cure="Name it with --label or --target.",
+    )
+
+
+def class_names(survey: TableSurvey, name: str) -> list[str]:
+    """Returns the classes, whole numbers in the order of their values, as labels by index need."""
+    return sorted(
+        survey.columns[name].counts,
+        key=lambda text: (int(text) if text.isdecimal() else -1, text),
     )
 
 

@@ -10,6 +10,9 @@ import soundfile
 from components.ingest.errors import RowError
 from components.ingest.features.config import AudioFeature
 
+# What a sample of 16 bits is divided by.
+_FULL_SCALE = 32768.0
+
 
 def normalise_recording(content: bytes, feature: AudioFeature) -> bytes:
     """Checks a file that a user gave by decoding it, and makes it a WAV file of 16-bit PCM.
@@ -43,6 +46,17 @@ def normalise_recording(content: bytes, feature: AudioFeature) -> bytes:
     if rate_hz == feature.sample_rate_hz and is_plain:
         return content
     return _encode(_resample(samples_NC.mean(1), rate_hz, feature), feature.sample_rate_hz)
+
+
+def encode_samples(samples_N: np.ndarray, rate_hz: int) -> bytes:
+    """Returns samples as a WAV file of 16-bit PCM.
+
+    Args:
+        samples_N: Floats in [-1, 1], or integers of 16 bits.
+        rate_hz: Samples per second.
+    """
+    is_pcm = np.issubdtype(samples_N.dtype, np.integer)
+    return _encode(samples_N / _FULL_SCALE if is_pcm else samples_N, rate_hz)
 
 
 def _resample(samples_N: np.ndarray, rate_hz: int, feature: AudioFeature) -> np.ndarray:

@@ -169,10 +169,14 @@ class _Block:
         indices_N = codes.indices.fill_null(-1).to_numpy()
         self.problems.add(np.flatnonzero(indices_N < 0), f"it has no {name}")
         classes = {text: index for index, text in enumerate(self.data.class_names)}
+        # Whole numbers that cannot be names of classes are their indices.
+        is_index = pyarrow.types.is_integer(self.arrays[name].type) and not any(
+            text.isdecimal() for text in classes
+        )
         found = []
         for code, text in enumerate(codes.dictionary.to_pylist()):
             try:
-                found.append(labels.class_index(text, classes))
+                found.append(labels.class_index(int(text) if is_index else text, classes))
             except RowError as error:
                 found.append(0)
                 self.problems.add(np.flatnonzero(indices_N == code), str(error))

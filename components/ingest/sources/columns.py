@@ -5,7 +5,8 @@ A value that cannot be used is noted with the reason instead of stopping the oth
 
 import dataclasses
 import datetime
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow.compute
 
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError, nearest
+from components.ingest.sources.base import ColumnBlock
 
 # What people write into a table where a number is missing, in lower case.
 MISSING_NUMBERS = ("", "na", "n/a", "nan", "null", "none")
@@ -22,6 +24,7 @@ MISSING_NUMBERS = ("", "na", "n/a", "nan", "null", "none")
 _MAX_SECONDS = 100_000_000_000
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_ELEMENT = re.compile(r"(?s)(.*)\[(\d+)\]")
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
@@ -80,6 +83,33 @@ def check_columns(data: DataConfig, found: Sequence[str], *, where: str, hint: s
                 f'Expected one column "{name}" in {where}. Received: {list(found).count(name)} of '
                 "that name. Rename all but one."
             )
+
+
+def element(name: str) -> tuple[str, int] | None:
+    """Returns what a column's name says if it stands for one element of each row's list or vector.
+
+    >>> element("x[12]")
+    ('x', 12)
+    >>> element("x")
+    """
+    found = _ELEMENT.fullmatch(name)
+    return (found[1], int(found[2])) if found else None
+
+
+def with_elements(data: DataConfig, found: Iterable[str]) -> list[str]:
+    """Returns the names that a file has, and the elements of them that a recipe asks for."""
+    names = list(found)
+    asked = ((name, element(name)) for name in used_columns(data))
+    return names + [name for name, part in asked if part and part[0] in names]
+
+
+def block_times(blocks: Iterable[ColumnBlock], name: str) -> Iterator[np.ndarray]:
+    """Yields the times in a column of the train split, in seconds, block by block."""
+    for block in blocks:
+        if block.split == "train":
+            problems = Problems()
+            times_N = seconds(name, block.read([name]).arrays[name], problems)
+            yield np.delete(times_N, list(problems))
 
 
 def numbers(name: str, array: pyarrow.Array, problems: Problems) -> Numbers:

@@ -8,7 +8,35 @@ import pydantic
 from models.base_config import StrictConfig
 
 _URI = re.compile(r"(gs|s3|file|package)://[^/]*/?.")
-Paths = Annotated[tuple[str, ...], pydantic.Field(min_length=1)]
+
+
+def _absolute(path: str, *, uris: bool) -> str:
+    if path.startswith(("/", "~")) or (uris and _URI.match(path)):
+        return path
+    places = "/, ~, gs://, s3://, file:// or package://" if uris else "/ or ~"
+    raise ValueError(
+        f"path must begin with {places}, since the run may start in any folder. "
+        f'Received: "{path}". Write it in full, such as "~/data".'
+    )
+
+
+def _as_tuple(paths: Any) -> Any:
+    if isinstance(paths, str):
+        return (paths,)
+    return tuple(paths) if isinstance(paths, list) else paths
+
+
+def _all_absolute(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(_absolute(path, uris=True) for path in paths)
+
+
+# One path or several.
+Paths = Annotated[
+    tuple[str, ...],
+    pydantic.Field(min_length=1),
+    pydantic.BeforeValidator(_as_tuple),
+    pydantic.AfterValidator(_all_absolute),
+]
 
 
 class TfdsSource(StrictConfig):
@@ -66,17 +94,9 @@ class FilesSource(StrictConfig):
     validation_path: Paths | None = None
     test_path: Paths | None = None
 
-    @pydantic.field_validator("path", "validation_path", "test_path", mode="before")
-    @classmethod
-    def _one_path_is_a_list_of_one(cls, paths: Any) -> Any:
-        if isinstance(paths, str):
-            return (paths,)
-        return tuple(paths) if isinstance(paths, list) else paths
-
-    @pydantic.field_validator("path", "validation_path", "test_path")
-    @classmethod
-    def _paths_are_absolute(cls, paths: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return paths and tuple(_absolute(path, uris=True) for path in paths)
+    def label_paths(self) -> dict[str, tuple[str, ...]]:
+        """Returns the paths of the labels of each split, if they lie in files of their own."""
+        return {}
 
     def split_paths(self) -> dict[str, tuple[str, ...]]:
         """Returns the paths of each split that the source gives; "train" is always one."""
@@ -114,6 +134,44 @@ class JsonlSource(FilesSource):
     kind: Literal["jsonl"]
 
 
+class TfrecordSource(FilesSource):
+    """TFRecord files of tf.Examples, plain or gzip-compressed, whatever their names."""
+
+    kind: Literal["tfrecord"]
+
+
+class NumpySource(FilesSource):
+    """NumPy files: the arrays of .npz files by name, or the one array of .npy files.
+
+    The labels may lie in files of their own, as many as the others and in the same order.
+    """
+
+    kind: Literal["numpy"]
+    labels_path: Paths | None = None
+    validation_labels_path: Paths | None = None
+    test_labels_path: Paths | None = None
+
+    def label_paths(self) -> dict[str, tuple[str, ...]]:
+        """Returns the paths of the labels of each split, if they lie in files of their own."""
+        paths = {
+            "train": self.labels_path,
+            "validation": self.validation_labels_path,
+            "test": self.test_labels_path,
+        }
+        return {split: found for split, found in paths.items() if found}
+
+    @pydantic.model_validator(mode="after")
+    def _labels_come_with_every_split(self) -> Self:
+        labelled, splits = self.label_paths().keys(), self.split_paths().keys()
+        if labelled and labelled != splits:
+            raise ValueError(
+                "Files of labels must be named for every split that is named. Received: labels of "
+                f"{', '.join(labelled)}; splits {', '.join(splits)}. Name the labels of each, or "
+                "none."
+            )
+        return self
+
+
 Source = Annotated[
     TfdsSource
     | SklearnSource
@@ -121,16 +179,8 @@ Source = Annotated[
     | AudioFolderSource
     | CsvSource
     | ParquetSource
-    | JsonlSource,
+    | JsonlSource
+    | TfrecordSource
+    | NumpySource,
     pydantic.Field(discriminator="kind"),
 ]
-
-
-def _absolute(path: str, *, uris: bool) -> str:
-    if path.startswith(("/", "~")) or (uris and _URI.match(path)):
-        return path
-    places = "/, ~, gs://, s3://, file:// or package://" if uris else "/ or ~"
-    raise ValueError(
-        f"path must begin with {places}, since the run may start in any folder. "
-        f'Received: "{path}". Write it in full, such as "~/data".'
-    )

@@ -10,6 +10,7 @@ import PIL.ImageOps
 from components.ingest import fingerprint_images, image_header
 from components.ingest.config import DataConfig
 from components.ingest.errors import RowError
+from components.ingest.features import recordings
 from components.ingest.features.config import ImageFeature
 
 _EXIF_ORIENTATION = 0x0112
@@ -38,6 +39,8 @@ def normalise(content: bytes, data: DataConfig) -> tuple[bytes, bytes]:
     Raises:
         RowError: If it cannot be used.
     """
+    if data.audio:
+        return recordings.normalise_recording(content, data.audio), b""
     return normalise_image(content, data.image_feature())
 
 

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from components.ingest.config import DataConfig
-from components.ingest.sources import arrow_files, columns, csv_files, files, jsonl_files
+from components.ingest.errors import DataError
+from components.ingest.sources import (
+    arrow_files,
+    columns,
+    csv_files,
+    files,
+    jsonl_files,
+    numpy_files,
+    tfrecord_files,
+)
 from components.ingest.sources.base import ColumnBlock
 from components.ingest.sources.config import FilesSource
 
@@ -16,9 +25,11 @@ _READERS: Mapping[str, Any] = {
     "csv": csv_files.read_blocks,
     "parquet": arrow_files.read_blocks,
     "jsonl": jsonl_files.read_blocks,
+    "tfrecord": tfrecord_files.read_blocks,
+    "numpy": numpy_files.read_blocks,
 }
 # About how many times its own size the examples of a file take, which name each column again.
-_GROWTH = {"csv": 4.0, "parquet": 10.0, "jsonl": 1.5}
+_GROWTH = {"csv": 4.0, "parquet": 10.0, "jsonl": 1.5, "tfrecord": 1.0, "numpy": 3.0}
 _GZIP_GROWTH = 5.0
 
 
@@ -29,6 +40,8 @@ class FileSource:
     data: DataConfig
     source: FilesSource
     split_files: dict[str, list[files.SourceFile]]
+    # The labels of each file, if they lie in files of their own.
+    label_files: dict[str, list[files.SourceFile]]
 
     @property
     def kind(self) -> str:
@@ -64,9 +77,10 @@ class FileSource:
 
     def files(self) -> dict[str, Path | files.SourceFile]:
         """The files, split by split."""
+        labels = {f"{split}-labels": found for split, found in self.label_files.items()}
         return {
-            f"{split}/{file.name}": Path(file.uri) if file.is_local else file
-            for split, found in self.split_files.items()
+            f"{folder}/{file.name}": Path(file.uri) if file.is_local else file
+            for folder, found in {**self.split_files, **labels}.items()
             for file in found
         }
 
@@ -77,24 +91,30 @@ class FileSource:
             DataError: If a file cannot be read or lacks a column of the recipe.
         """
         for split, found in self.split_files.items():
-            for file in found:
-                yield from _READERS[self.kind](split, file, self.source, self.data)
+            for number, file in enumerate(found):
+                labels = [part[number] for name, part in self.label_files.items() if name == split]
+                yield from _READERS[self.kind](split, file, self.source, self.data, *labels)
 
     def times(self) -> Iterator[np.ndarray]:
         """Yields the times of the rows that the recipe divides by time, in seconds."""
-        name = self.data.splits.key or ""
-        for block in self.blocks():
-            if block.split == "train":
-                problems = columns.Problems()
-                times_N = columns.seconds(name, block.read([name]).arrays[name], problems)
-                yield np.delete(times_N, list(problems))
+        return columns.block_times(self.blocks(), self.data.splits.key or "")
 
 
 def open_files(source: FilesSource, data: DataConfig) -> FileSource:
     """Finds the files that a recipe names.
 
     Raises:
-        DataError: If a path names none, or a file system cannot be reached.
+        DataError: If a path names none, a file system cannot be reached, or there are more or fewer
+            files of labels than of rows.
     """
-    found = {split: files.list_files(paths) for split, paths in source.split_paths().items()}
-    return FileSource(data, source, found)
+    found, labels = (
+        {split: files.list_files(paths) for split, paths in named.items()}
+        for named in (source.split_paths(), source.label_paths())
+    )
+    for split, part in labels.items():
+        if len(part) != len(found[split]):
+            raise DataError(
+                f"Expected as many files of labels as of rows in the {split} split. Received: "
+                f"{len(found[split])} files of rows and {len(part)} of labels. Correct data.source."
+            )
+    return FileSource(data, source, found, labels)

@@ -6,9 +6,11 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from components.ingest import example, ingest, png, tfrecord
 from pipeline import recipe_files
 from pipeline.cli import init
 from pipeline.drafts import machine, parts
+from tests.components import data_factories
 from tests.components.ingest import test_recording_survey, test_survey
 
 
@@ -198,6 +200,57 @@ def test_a_series_is_seen_gets_its_period_and_is_split_by_time(run, tmp_path, wo
     assert (recipe.data.splits.by, recipe.model.architecture) == ("time", "dlinear")
 
 
+def write_arrays(folder):
+    """Writes 300 images of three classes as NumPy and as TFRecord files."""
+    images, labels = data_factories.random_images(300)
+    arrays = {"x_train": images, "y_train": labels, "x_test": images[:9], "y_test": labels[:9]}
+    np.savez(folder / "keras.npz", **arrays)
+    writer = tfrecord.RecordWriter(folder / "part-00000-of-00001")
+    for image, label in zip(png.encode_png(images[..., None]), labels.tolist(), strict=True):
+        row = {"image/encoded": image, "image/class/label": label, "image/format": b"png"}
+        writer.write(example.encode_example(row))
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "image", "label", "test_share"),
+    [
+        ("keras.npz", "numpy", "x", "y", None),
+        ("part-00000-of-00001", "tfrecord", "image/encoded", "image/class/label", 0.15),
+    ],
+)
+def test_images_in_arrays_and_records_get_a_recipe_that_ingests(
+    run, tmp_path, name, kind, image, label, test_share
+):
+    write_arrays(tmp_path)
+    result = run(name, "-o", "drawn.toml")
+    assert result.exit_code == 0, result.output
+    data = recipe_files.load("./drawn.toml").data
+    found = (data.source.kind, data.image.source_name, data.label.source_name)
+    assert found == (kind, image, label)
+    assert (data.image.height_px, data.image.channels, data.image.resize) == (4, 1, False)
+    assert (data.class_names, data.splits.test_share) == (("0", "1", "2"), test_share)
+    dataset = ingest.ingest(data, seed=0, cache_dir=tmp_path / "cache")
+    assert sum(split.num_rows for split in dataset.manifest.splits.values()) in (300, 309)
+
+
+def test_numbers_in_arrays_and_records_are_named_by_element(run, tmp_path):
+    draw = np.random.default_rng(0)
+    rows = [(float(draw.normal()), [1.5, float(draw.normal())]) for _ in range(100)]
+    np.save(tmp_path / "m.npy", np.array([(number, *pair) for number, pair in rows]))
+    writer = tfrecord.RecordWriter(tmp_path / "r.tfrecord")
+    for number, pair in rows:
+        row = {"x": pair, "name": b"ab"[: 1 + (number > 0)], "y": number}
+        writer.write(example.encode_example(row))
+    writer.close()
+    run("m.npy", "--target", "x[2]")
+    run("r.tfrecord", "--target", "y")
+    recipes = [recipe_files.load(f"./{name}.toml").data for name in "mr"]
+    assert [list(data.table.columns) for data in recipes] == [["x[0]"], ["name", "x[1]"]]
+    for data in recipes:
+        ingest.ingest(data, seed=0, cache_dir=tmp_path / "cache")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -209,7 +262,7 @@ def test_a_series_is_seen_gets_its_period_and_is_split_by_time(run, tmp_path, wo
         ),
         (["trips.csv", "--group", "ids"], 'Expected a column "ids"'),
         (["pictures", "--label", "tip"], "--label needs a file of rows"),
-        (["trips.xls"], "a file whose name ends with .csv"),
+        (["trips.xls"], "a TFRecord file, or a file whose name ends with .csv"),
         (["empty.csv"], "Expected rows in"),
     ],
 )
