@@ -129,9 +129,11 @@ def _array_columns(name: str, values: np.ndarray, *, num_seen: int) -> dict[str,
     is_image = values.dtype == np.uint8 and values.ndim in (3, 4)
     if not is_image or (values.ndim == 4 and values.shape[3] not in (1, 3, 4)):
         return {}
-    images_NHWC = numpy_files.with_colours(values[: max(0, _MAX_IMAGES - num_seen)])
-    rest = [b""] * (len(values) - len(images_NHWC))
-    return {name: pyarrow.array([*png.encode_png(images_NHWC), *rest], pyarrow.binary())}
+    num_kept = min(len(values), max(0, _MAX_IMAGES - num_seen))
+    found = [b""] * len(values)
+    if num_kept:
+        found[:num_kept] = png.encode_png(numpy_files.with_colours(values[:num_kept]))
+    return {name: pyarrow.array(found, pyarrow.binary())}
 
 
 def _is_plain(values: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from components.ingest.features.config import (
     TargetFeature,
     TextFeature,
 )
-from components.ingest.sources.config import FilesSource, Source
+from components.ingest.sources.config import FilesSource, Source, TfdsSource
 from models.base_config import StrictConfig
 
 Share = Annotated[float, pydantic.Field(gt=0.0, lt=1.0)]
@@ -135,10 +135,19 @@ class DataConfig(StrictConfig):
 
     @pydantic.model_validator(mode="after")
     def _key_is_in_a_column(self) -> Self:
-        if self.splits.key is not None and not isinstance(self.source, FilesSource):
+        if self.splits.key is not None and not isinstance(self.source, FilesSource | TfdsSource):
             raise ValueError(
                 "data.splits.key needs a source with columns. Received: data.source.kind = "
                 f'"{self.source.kind}". Remove data.splits.key and data.splits.by.'
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _series_lies_in_files(self) -> Self:
+        if self.series and not isinstance(self.source, FilesSource):
+            raise ValueError(
+                "A series needs files of rows: csv, parquet, jsonl, tfrecord or numpy. "
+                f'Received: data.source.kind = "{self.source.kind}". Write it as one of these.'
             )
         return self
 

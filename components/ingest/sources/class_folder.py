@@ -2,10 +2,13 @@
 
 import csv
 import dataclasses
+import gzip
+import io
 import os
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from components.ingest import splits
 from components.ingest.config import DataConfig
@@ -17,7 +20,7 @@ from components.ingest.features.config import (
     AudioFeature,
     ImageFeature,
 )
-from components.ingest.sources import encoded
+from components.ingest.sources import encoded, files
 from components.ingest.sources.base import Reject, Row
 from components.ingest.sources.config import AudioFolderSource, ImageFolderSource
 
@@ -62,6 +65,25 @@ class FilesBlock:
         return {AUDIO_FEATURE: recordings.normalise_recording(content, self.feature)}, b""
 
 
+class Paths(Mapping[str, Path]):
+    """The paths of files by their names, made when they are asked for.
+
+    A million of them at once would take 300 MB.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str]):
+        self._folder, self._names = folder, names
+
+    def __getitem__(self, name: str) -> Path:
+        return self._folder / name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclasses.dataclass(frozen=True)
 class ClassFolder:
     """The files of each split, sorted by name."""
@@ -87,16 +109,16 @@ class ClassFolder:
         """The size of all files."""
         return sum(path.stat().st_size for path in self.files().values())
 
-    def files(self) -> dict[str, Path]:
+    def files(self) -> "Paths":
         """The files, split by split, and the CSV file."""
-        names = [file.name for files in self.split_files.values() for file in files]
-        return {name: self.folder / name for name in [*self.other_files, *names]}
+        names = [file.name for found in self.split_files.values() for file in found]
+        return Paths(self.folder, (*self.other_files, *names))
 
     def blocks(self) -> Iterator[FilesBlock]:
         """Yields blocks of 32 files."""
-        for split, files in self.split_files.items():
-            for first in range(0, len(files), _BLOCK_FILES):
-                block = tuple(files[first : first + _BLOCK_FILES])
+        for split, found in self.split_files.items():
+            for first in range(0, len(found), _BLOCK_FILES):
+                block = tuple(found[first : first + _BLOCK_FILES])
                 yield FilesBlock(split, self.folder, block, self.feature)
 
 
@@ -198,21 +220,35 @@ def _is_hidden(name: str) -> bool:
 def _read_labels(folder: Path, labels_file: str) -> dict[str, list[ClassFile]]:
     path = folder / labels_file
     split_files: dict[str, list[ClassFile]] = {}
+    lines: dict[str, int] = {}
     try:
-        # The codec drops the mark that spreadsheets put before the first column's name.
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open("rb") as raw, _text(raw) as file:
             reader = csv.DictReader(file, strict=True)
             _check_columns(path, reader.fieldnames or [])
             for row in reader:
                 split = _read_split(path, reader.line_num, row)
+                if (line := lines.setdefault(row["file"], reader.line_num)) != reader.line_num:
+                    raise DataError(
+                        f"Expected each file once in {path}. Received: {row['file']} in line "
+                        f"{line} and again in line {reader.line_num}. Remove one of them."
+                    )
                 split_files.setdefault(split, []).append(ClassFile(row["file"], row["label"]))
-    except OSError as error:
-        raise DataError(f"Expected to read {path}, but: {error.strerror}.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"Expected to read {path}, but: {reason}.") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise DataError(f"Expected {path} to be a CSV file in UTF-8, but: {error}.") from error
     if splits.TRAIN not in split_files:
         raise DataError(f"Expected {path} to list files of the train split. Received: none.")
     return {name: sorted(split_files[name]) for name in splits.SPLITS if name in split_files}
+
+
+def _text(raw: BinaryIO) -> io.TextIOWrapper:
+    """Opens a file of text, gzip undone, and without the mark that spreadsheets begin it with."""
+    is_gzip = raw.read(len(files.GZIP_MAGIC)) == files.GZIP_MAGIC
+    raw.seek(0)
+    plain = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if is_gzip else raw
+    return io.TextIOWrapper(plain, encoding="utf-8-sig", newline="")
 
 
 def _check_columns(path: Path, columns: Sequence[str]) -> None:

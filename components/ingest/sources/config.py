@@ -44,6 +44,8 @@ class TfdsSource(StrictConfig):
 
     kind: Literal["tfds"]
     name: str
+    # A package that defines the dataset, if TensorFlow Datasets itself does not.
+    package: str | None = None
     data_dir: str | None = None
 
 

@@ -40,8 +40,8 @@ class FileSource:
     data: DataConfig
     source: FilesSource
     split_files: dict[str, list[files.SourceFile]]
-    # The labels of each file, if they lie in files of their own.
-    label_files: dict[str, list[files.SourceFile]]
+    # The labels of a split's file, if they lie in a file of their own.
+    label_files: Mapping[tuple[str, files.SourceFile], files.SourceFile]
 
     @property
     def kind(self) -> str:
@@ -77,12 +77,13 @@ class FileSource:
 
     def files(self) -> dict[str, Path | files.SourceFile]:
         """The files, split by split."""
-        labels = {f"{split}-labels": found for split, found in self.label_files.items()}
-        return {
-            f"{folder}/{file.name}": Path(file.uri) if file.is_local else file
-            for folder, found in {**self.split_files, **labels}.items()
-            for file in found
-        }
+        found = {}
+        for split, row_files in self.split_files.items():
+            for file in row_files:
+                found[f"{split}/{file.name}"] = file
+                if labels := self.label_files.get((split, file)):
+                    found[f"{split}-labels/{labels.name}"] = labels
+        return {name: Path(file.uri) if file.is_local else file for name, file in found.items()}
 
     def blocks(self) -> Iterator[ColumnBlock]:
         """Yields the blocks of all files.
@@ -91,9 +92,10 @@ class FileSource:
             DataError: If a file cannot be read or lacks a column of the recipe.
         """
         for split, found in self.split_files.items():
-            for number, file in enumerate(found):
-                labels = [part[number] for name, part in self.label_files.items() if name == split]
-                yield from _READERS[self.kind](split, file, self.source, self.data, *labels)
+            for file in found:
+                labels = self.label_files.get((split, file))
+                more = () if labels is None else (labels,)
+                yield from _READERS[self.kind](split, file, self.source, self.data, *more)
 
     def times(self) -> Iterator[np.ndarray]:
         """Yields the times of the rows that the recipe divides by time, in seconds."""
@@ -117,4 +119,9 @@ def open_files(source: FilesSource, data: DataConfig) -> FileSource:
                 f"Expected as many files of labels as of rows in the {split} split. Received: "
                 f"{len(found[split])} files of rows and {len(part)} of labels. Correct data.source."
             )
-    return FileSource(data, source, found, labels)
+    pairs = {
+        (split, file): label_file
+        for split, part in labels.items()
+        for file, label_file in zip(found[split], part, strict=True)
+    }
+    return FileSource(data, source, found, pairs)

@@ -16,9 +16,12 @@ import pyarrow.fs
 
 from components.ingest.errors import DataError, nearest
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 _WILDCARDS = frozenset("*?[")
 _PACKAGE = "package://"
+# Without it, pyarrow tries for a quarter of an hour to find credentials where there are none.
+_GCS_RETRY_SECS = 10
+_REMOTE_CURE = "Check the name, the network and the credentials that the environment gives."
 
 
 class SourceFile(NamedTuple):
@@ -71,7 +74,7 @@ class SourceFile(NamedTuple):
                 f"Expected to read {self.uri}, but: {error}. "
                 "Restore the file, or take it out of data.source."
             ) from error
-        if raw.peek(2)[:2] == _GZIP_MAGIC:
+        if raw.peek(2)[:2] == GZIP_MAGIC:
             return cast(BinaryIO, gzip.GzipFile(fileobj=raw))
         return cast(BinaryIO, raw)
 
@@ -168,14 +171,13 @@ def _expand_remote(pattern: str) -> list[str]:
     base = posixpath.dirname(_fixed_part(path))
     scheme = pattern[: len(pattern) - len(path)]
     is_fixed = _fixed_part(path) == path
-    selector = [path] if is_fixed else pyarrow.fs.FileSelector(base, recursive=True)
+    selector = (
+        [path] if is_fixed else pyarrow.fs.FileSelector(base, allow_not_found=True, recursive=True)
+    )
     try:
         infos = filesystem.get_file_info(selector)
     except OSError as error:
-        raise DataError(
-            f"Expected to list {pattern}, but: {error}. Check the name, the network and the "
-            "credentials that the environment gives."
-        ) from error
+        raise DataError(f"Expected to list {pattern}, but: {error}. {_REMOTE_CURE}") from error
     names = [info.path for info in infos if info.is_file]
     return [scheme + name for name in names if is_fixed or _matches(name, path)]
 
@@ -197,10 +199,11 @@ def _match_parts(names: list[str], patterns: list[str]) -> bool:
 
 @functools.cache
 def _bucket(root: str) -> pyarrow.fs.FileSystem:
+    limit = f"?retry_limit_seconds={_GCS_RETRY_SECS}" if root.startswith("gs://") else ""
     try:
-        filesystem, _ = pyarrow.fs.FileSystem.from_uri(root)
+        filesystem, _ = pyarrow.fs.FileSystem.from_uri(f"{root}{limit}")
     except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise DataError(f"Expected to reach {root}, but: {error}.") from error
+        raise DataError(f"Expected to reach {root}, but: {error}. {_REMOTE_CURE}") from error
     return filesystem
 
 

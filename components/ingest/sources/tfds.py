@@ -5,6 +5,7 @@ same data; the network, if the servers that the dataset names answer; the Debian
 """
 
 import concurrent.futures
+import importlib
 import os
 import socket
 import urllib.parse
@@ -34,8 +35,14 @@ def find_local(source: TfdsSource, data: DataConfig, cache_dir: Path) -> Source 
     prepared = tfds_folder.find_prepared(source.name, data, _roots(source, cache_dir))
     if prepared is not None:
         return prepared
-    files = _find_idx(source, cache_dir)
+    # These are images and their classes, without other columns.
+    files = None if data.image is None else _find_idx(source, cache_dir)
     if files is not None:
+        if data.splits.key is not None:
+            raise DataError(
+                f"Expected no data.splits.key, since {files.origin} has no columns. "
+                f'Received: key="{data.splits.key}". Remove data.splits.key and data.splits.by.'
+            )
         height_px, width_px = files.image_shape()
         checks.check_image_size(data, height_px=height_px, width_px=width_px, channels=1)
     return files
@@ -66,6 +73,8 @@ def fetch(source: TfdsSource, data: DataConfig, cache_dir: Path) -> Source:
     """
     text = f"Looking for the dataset {source.name} on the network."
     progress.report("message", step="ingest", text=text)
+    if source.package is not None:
+        _import_package(source.package)
     reasons = _try_servers(source.name, _roots(source, cache_dir)[-1])
     if reasons and source.name in debian.PACKAGES:
         try:
@@ -76,6 +85,18 @@ def fetch(source: TfdsSource, data: DataConfig, cache_dir: Path) -> Source:
     if found is None:
         raise DataError(_no_copy_sentence(source.name, reasons, cache_dir))
     return found
+
+
+def _import_package(name: str) -> None:
+    """Imports a package of the user's, which makes its datasets known to TFDS."""
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        raise BadRecipeError(
+            "Expected data.source.package to be an installed package that defines the dataset. "
+            f'Received: data.source.package="{name}", but: {error}. Install it, or correct the '
+            "name."
+        ) from error
 
 
 def _try_servers(name: str, root: Path) -> list[str]:
@@ -93,7 +114,8 @@ def _try_servers(name: str, root: Path) -> list[str]:
             f'Received: data.source.name="{name}".{nearest(name.split("/")[0], known)} '
             "All names: python -c 'import tensorflow_datasets as t; print(*t.list_builders())'."
         ) from error
-    unreachable = first_unreachable(builder.url_infos)
+    # A builder of the user's has none.
+    unreachable = first_unreachable(builder.url_infos or ())
     if unreachable is not None:
         return [f"{unreachable} does not answer"]
     download = tensorflow_datasets.download

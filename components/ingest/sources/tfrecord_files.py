@@ -2,7 +2,7 @@
 
 import dataclasses
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow
@@ -37,11 +37,18 @@ class RecordsBlock:
         return read_columns(self, names)
 
 
-def read_columns(block: RecordsBlock, names: Sequence[str]) -> ColumnRows:
+def read_columns(
+    block: RecordsBlock, names: Sequence[str], *, lists: Collection[str] = ()
+) -> ColumnRows:
     """Returns columns of a block of records.
 
     A feature of one value is a column of its name, an element of a list one of "name[index]"; a
     feature or an element that an example does not have is a missing value.
+
+    Args:
+        block: The records.
+        names: The columns.
+        lists: Those of them that are kept as lists.
     """
     places = {name: columns.element(name) for name in names}
     keys, rows, rejects = [], [], []
@@ -49,7 +56,12 @@ def read_columns(block: RecordsBlock, names: Sequence[str]) -> ColumnRows:
         key = f"{block.name}:{number}"
         try:
             features = parse(body)
-            rows.append([_value(features, name, places[name]) for name in names])
+            rows.append(
+                [
+                    features.get(name) if name in lists else _value(features, name, places[name])
+                    for name in names
+                ]
+            )
             keys.append(key)
         except RowError as error:
             rejects.append(Reject(key, str(error)))

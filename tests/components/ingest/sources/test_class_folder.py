@@ -1,4 +1,6 @@
+import gzip
 import io
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -211,6 +213,11 @@ def test_csv_file_gives_the_splits(folder):
         ),
         ("file,label\nä.png,ant\n", "latin-1", r"labels.csv to be a CSV file in UTF-8, but"),
         ('file,label\n"a.png,ant\n', "utf-8", r"labels.csv to be a CSV file in UTF-8, but"),
+        (
+            "file,label\na.png,ant\nb.png,ant\na.png,bee\n",
+            "utf-8",
+            r"each file once in .* Received: a.png in line 2 and again in line 4",
+        ),
         ("", "utf-8", r"to have the columns file and label. Received: \[\]"),
         ("file,label\n", "utf-8", r"to list files of the train split. Received: none"),
     ],
@@ -219,6 +226,34 @@ def test_csv_file_that_cannot_be_used_is_explained(folder, text, encoding, messa
     write_labels(folder, text, encoding)
     with pytest.raises(DataError, match=message):
         rows_of(config(folder, labels_file="labels.csv"))
+
+
+def test_csv_file_may_be_compressed(folder):
+    content = gzip.compress(b"\xef\xbb\xbffile,label\nant/0.png,bee\n")
+    (folder / "labels.csv.gz").write_bytes(content)
+    (row,) = rows_of(config(folder, labels_file="labels.csv.gz"))
+    assert (row.key, row.label) == ("ant/0.png", "bee")
+    (folder / "labels.csv.gz").write_bytes(content[:-9])
+    with pytest.raises(DataError, match=r"labels.csv.gz, but: Compressed file ended before"):
+        rows_of(config(folder, labels_file="labels.csv.gz"))
+
+
+def test_a_tree_of_many_files_takes_little_memory_for_each(tmp_path):
+    write(tmp_path / "image.png", encode(picture()))
+    num_files = 6000
+    for number in range(num_files):
+        path = tmp_path / "tree" / ("ant", "bee", "cat")[number % 3] / f"{number % 50:03d}"
+        path.mkdir(parents=True, exist_ok=True)
+        (path / f"{number:07d}.png").hardlink_to(tmp_path / "image.png")
+    data = config(tmp_path / "tree")
+    tracemalloc.start()
+    source = class_folder.open_folder(data.source, data)
+    num_blocks = sum(1 for _ in source.blocks())
+    names = [name for name, path in source.files().items() if path.name == name[-11:]]
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (len(names), num_blocks) == (num_files, -(-num_files // 32))
+    assert peak_bytes / num_files < 600
 
 
 def test_missing_csv_file_is_named(folder):

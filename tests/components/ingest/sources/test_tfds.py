@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import PIL.Image
 import pytest
+import soundfile
 import tensorflow_datasets as tfds
 
 from components.ingest import example, ingest, resolve, tfrecord
@@ -132,6 +133,141 @@ def test_truncated_shard_is_named(prepared, tmp_path):
     shard.write_bytes(shard.read_bytes()[:-9])
     with pytest.raises(DataError, match=r"tiny_images-train.*, record 59; the file is truncated"):
         ingest.ingest(config("tiny_images", tmp_path), seed=1, cache_dir=tmp_path / "cache")
+
+
+_PACKAGE = """
+import numpy as np
+import tensorflow_datasets as tfds
+
+class TinyRows(tfds.core.GeneratorBasedBuilder):
+    VERSION = tfds.core.Version("1.0.0")
+
+    def _info(self):
+        features = {
+            "size": np.float32,
+            "legs": np.int64,
+            "vip": np.bool_,
+            "colour": tfds.features.ClassLabel(names=["blue", "red"]),
+            "kind": tfds.features.ClassLabel(names=["ant", "bee"]),
+            "note": tfds.features.Text(),
+            "pair": tfds.features.Tensor(shape=(2,), dtype=np.float32),
+            "more": {"deep": np.int64},
+            "sound": tfds.features.Audio(shape=(None,), dtype=np.int64, sample_rate=8000),
+        }
+        return tfds.core.DatasetInfo(builder=self, features=tfds.features.FeaturesDict(features))
+
+    def _split_generators(self, dl_manager):
+        return {"train": self._generate_examples()}
+
+    def _generate_examples(self):
+        for row in range(200):
+            yield row, {
+                "size": row / 4, "legs": row, "vip": row % 3 == 0, "colour": row % 2,
+                "kind": row // 2 % 2, "note": f"Größe {row}", "pair": [row, -row],
+                "more": {"deep": 7 * row}, "sound": [row, -row, 3] * 100,
+            }
+"""
+_NUMBERS = ("size", "legs", "vip", "pair[1]", "more/deep")
+
+
+@pytest.fixture(scope="module")
+def rows_folder(tmp_path_factory):
+    """A dataset of no images, which a package of the user's defines, prepared by a recipe."""
+    folder = tmp_path_factory.mktemp("rows")
+    (folder / "my_datasets").mkdir()
+    (folder / "my_datasets" / "__init__.py").write_text(_PACKAGE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("TFDS_DATA_DIR", str(folder / "none"))
+        data = rows_config(None, text={"source_name": "note"}, source={"package": "my_datasets"})
+        resolve.open_source(data, folder)
+    return folder / "tfds"
+
+
+def rows_config(data_dir, source=(), **changes):
+    values = {
+        "source": {"kind": "tfds", "name": "tiny_rows", **dict(source)},
+        "label": {"source_name": "kind", "class_names": ["ant", "bee"]},
+        "splits": {"test_share": 0.2},
+        "image": None,
+    }
+    if data_dir is not None:
+        values["source"]["data_dir"] = str(data_dir)
+    return data_factories.data_config(**{**values, **changes})
+
+
+def decoded_rows(data):
+    """The rows by what they were made from, and as TFDS itself reads them."""
+    source = resolve.find_local(data, None)
+    rows = [row for block in source.blocks() for row in block.rows()]
+    found = [example.decode_example(row.example) for row in rows]
+    builder = tfds.builder_from_directory(str(source.folder))
+    return found, list(tfds.as_numpy(builder.as_dataset(split="train")))
+
+
+def test_a_dataset_of_texts_is_read_as_tfds_reads_it(rows_folder):
+    found, expected = decoded_rows(rows_config(rows_folder, text={"source_name": "note"}))
+    assert len(found) == 200
+    assert [(row["text"][0], row["label"][0]) for row in found] == [
+        (row["note"], row["kind"]) for row in expected
+    ]
+
+
+def test_a_dataset_of_columns_is_read_as_tfds_reads_it(rows_folder):
+    columns = {name: {"kind": "number"} for name in _NUMBERS}
+    columns["colour"] = {"kind": "category"}
+    table = {"columns": columns}
+    target = {"source_name": "legs"}
+    data = rows_config(rows_folder, table=table, label=None, target=target)
+    found, expected = decoded_rows(data)
+    assert [[row[name][0] for name in _NUMBERS] for row in found] == [
+        [row["size"], row["legs"], row["vip"], row["pair"][1], row["more"]["deep"]]
+        for row in expected
+    ]
+    names = [b"blue", b"red"]
+    assert [row["colour"][0] for row in found] == [names[row["colour"]] for row in expected]
+    assert [row["target"][0] for row in found] == [row["legs"] for row in expected]
+
+
+def test_a_dataset_of_recordings_is_read_as_tfds_reads_it(rows_folder):
+    audio = {"source_name": "sound", "sample_rate_hz": 8000, "max_seconds": 0.04}
+    found, expected = decoded_rows(rows_config(rows_folder, audio=audio))
+    for row, truth in zip(found, expected, strict=True):
+        samples, rate_hz = soundfile.read(io.BytesIO(row["audio"][0]), dtype="int16")
+        assert rate_hz == 8000
+        np.testing.assert_array_equal(samples, truth["sound"])
+
+
+def test_a_dataset_is_split_by_a_column(rows_folder, tmp_path):
+    splits = {"by": "group", "key": "legs", "test_share": 0.2}
+    data = rows_config(rows_folder, text={"source_name": "note"}, splits=splits)
+    dataset = ingest.ingest(data, seed=1, cache_dir=tmp_path)
+    assert sum(split.num_rows for split in dataset.manifest.splits.values()) == 200
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"text": {"source_name": "nota"}}, r'source_name=nota.* Did you mean "note"'),
+        (
+            {"audio": {"source_name": "sound", "sample_rate_hz": 16000, "max_seconds": 1.0}},
+            "sample_rate_hz = 16000; the dataset has 8000",
+        ),
+        (
+            {"text": {"source_name": "note"}, "splits": {"by": "group", "key": "leg"}},
+            'data.splits.key to be .* Did you mean "legs"',
+        ),
+    ],
+)
+def test_a_recipe_that_contradicts_a_dataset_of_rows_is_refused(rows_folder, changes, message):
+    with pytest.raises(DataError, match=message):
+        resolve.find_local(rows_config(rows_folder, **changes), None)
+
+
+def test_a_package_that_is_not_there_is_named(tmp_path):
+    data = rows_config(tmp_path, text={}, source={"package": "no_such_datasets"})
+    with pytest.raises(DataError, match=r'package="no_such_datasets", but: No module named'):
+        resolve.open_source(data, tmp_path)
 
 
 def copy_prepared(prepared, folder):
