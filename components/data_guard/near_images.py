@@ -72,7 +72,8 @@ def _halve(vectors_RD: np.ndarray) -> np.ndarray:
     """Sums 2 x 2 pixels such that distances only shrink: 16 x 16 px become 8 x 8."""
     side = round(vectors_RD.shape[1] ** 0.5)
     blocks = vectors_RD.reshape(len(vectors_RD), side // 2, 2, side // 2, 2)
-    return blocks.sum((2, 4)).reshape(len(vectors_RD), -1) / 2
+    # Not -1, which cannot be told where a chunk holds only repeats and blank images.
+    return blocks.sum((2, 4)).reshape(len(vectors_RD), (side // 2) ** 2) / 2
 
 
 def _is_near(dataset: Dataset, pairs_P2: np.ndarray) -> np.ndarray:
