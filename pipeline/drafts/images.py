@@ -52,7 +52,7 @@ class ImagesDraft(parts.Draft):
     def notes(self, choices: parts.Choices) -> tuple[str, ...]:
         """Says what was chosen."""
         height_px, width_px = self._size_px
-        asked = self._origin.label or "which folder"
+        asked = f"which {self._origin.label or 'folder'}"
         of = "is from" if self._origin == _FOLDER else "has"
         return (f"predicts {asked} an image of {width_px} x {height_px} px {of}",)
 

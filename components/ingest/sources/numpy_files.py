@@ -108,8 +108,11 @@ def read_blocks(
             streams[key] = shelf.stream(place.array)
             places[name] = place._replace(array=key)
             _check_column(name, streams[key], place, data)
+        # The rows of another split may lie in the same file, and keys must differ.
+        has_splits = any(key.endswith(f"_{split}") for key in streams)
+        name = f"{file.name}/{split}" if has_splits else file.name
         for arrays, first in _row_blocks(streams):
-            yield ArraysBlock(split, file.name, first, arrays, places, data)
+            yield ArraysBlock(split, name, first, arrays, places, data)
 
 
 def _answer_column(data: DataConfig) -> str | None:

@@ -91,6 +91,7 @@ def test_arrays_named_by_split_as_keras_names_them_are_found(tmp_path):
     assert [split for split, _ in found] == ["train", "test"]
     np.testing.assert_array_equal(numbers(found[0][1]), MATRIX)
     np.testing.assert_array_equal(numbers(found[1][1]), -MATRIX[:3])
+    assert [rows[0].key for _, rows in found] == ["a.npz/train:0", "a.npz/test:0"]
 
 
 @pytest.mark.parametrize(
