@@ -1,120 +1,177 @@
-"""A training epoch, validation and hooks included, against a bare `model.fit` of the same model.
+"""Training, each part against a named baseline beside it. Prints Markdown tables.
 
-Both train the same network on the same batches with the same optimizer, in turn; the first epoch,
-which traces, does not count. `fit` runs once with Keras' defaults and once with 32 steps per
-execution. Prints a Markdown table.
+- `epochs`: whole trainings, hooks and validation included, against a bare `model.fit`.
+- `auto`: the auto execution against every point of a grid set by hand, and against a default `fit`.
+- `torch`: the reference transformer against PyTorch, eager; needs `--torch-venv`.
+- `determinism`: what deterministic operations cost.
+- `memory`: the process' memory over 200 epochs.
 
-    .venv/bin/python -m tests.bench.bench_training
+    .venv/bin/python -m tests.bench.bench_training --torch-venv /tmp/torch
 """
 
 import argparse
-import dataclasses
+import functools
+import itertools
 import pathlib
 import statistics
 import tempfile
-import time
+from collections.abc import Callable, Sequence
 
 import keras
 import tensorflow as tf
 
-from components.trainer import batches, train
-from components.trainer import request as train_request
-from models import registry
-from pipeline import recipe_files, training
-from tests.bench import machine
+from tests.bench import machine, training_epochs
+from tests.bench.process import run_program
+from tests.bench.reference_models import REFERENCES
+from tests.bench.training_runs import FitRun, OwnRun, TorchRun, medians
 
-# Recipe -> batches per epoch: a small network and a convolutional one.
-RECIPES = {"digits": 18, "fashion_mnist": 60}
-NUM_EPOCHS = 5
-
-
-class EpochClock(keras.callbacks.Callback):
-    """Notes the seconds of each epoch, validation included."""
-
-    def on_train_begin(self, logs=None):
-        """Starts the list."""
-        self.seconds = []
-
-    def on_epoch_begin(self, epoch, logs=None):
-        """Starts the clock."""
-        self._started = time.monotonic()
-
-    def on_epoch_end(self, epoch, logs=None):
-        """Stops the clock."""
-        self.seconds.append(time.monotonic() - self._started)
+PARTS = ("epochs", "auto", "torch", "determinism", "memory")
+GRID = tuple(itertools.product((False, True), (1, 8, 32)))
+# Steps that are timed at once, multiples of 32: about a second each.
+NUM_STEPS = {"cnn": 32, "transformer": 32, "mlp": 1024}
+# The recipes that train a model of the same kind; the texts are written by the benchmark.
+RECIPES = {"cnn": "fashion_mnist", "transformer": "texts", "mlp": "digits"}
+NUM_EPOCHS = 200
+# So many steps fall into one execution here, lest a comparison take minutes.
+_MOST_STEPS = 256
 
 
-def kerasline_seconds(request: train_request.TrainRequest) -> list[float]:
-    """Trains as `kerasline train` does and returns the seconds of each epoch but the first."""
-    with tempfile.TemporaryDirectory() as directory:
-        result = train.train(dataclasses.replace(request, directory=pathlib.Path(directory)))
-    return [record.seconds for record in result.history[1:]]
+def _label(steps_per_execution: int, jit_compile: bool) -> str:
+    return f"{steps_per_execution}, XLA" if jit_compile else str(steps_per_execution)
 
 
-def fit_seconds(request: train_request.TrainRequest, *, steps_per_execution: int) -> list[float]:
-    """Trains with `model.fit` and returns the seconds of each epoch but the first."""
-    keras.utils.set_random_seed(request.seed)
-    model = registry.build_model(
-        request.model,
-        inputs=batches.decoder(request).inputs,
-        head=batches.head(request),
-    )
-    settings = request.training.optimizer
-    model.compile(
-        optimizer=keras.optimizers.AdamW(
-            settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            global_clipnorm=settings.global_clipnorm,
+def compare_epochs(models: Sequence[str], rounds: int) -> str:
+    """Milliseconds per step of whole trainings."""
+    lines = [
+        "| recipe | steps per execution | XLA | fit | kerasline | to fit |",
+        "|---|---|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        texts = str(training_epochs.write_texts(pathlib.Path(folder)))
+        for model in models:
+            name = RECIPES[model]
+            recipe = texts if name == "texts" else name
+            lines.append(training_epochs.compare(name, recipe, rounds=rounds))
+    return "\n".join(lines)
+
+
+def compare_auto(name: str, rounds: int) -> str:
+    """Milliseconds per step of each point of the grid, of the chosen one and of `fit`."""
+    reference, num_steps = REFERENCES[name], NUM_STEPS[name]
+    compiled, plain, chosen_run = OwnRun(reference), OwnRun(reference), OwnRun(reference)
+    compiled.set_jit(True)
+    plain.set_jit(False)
+    chosen = chosen_run.choose()
+    chosen_steps = min(chosen.steps_per_execution, _MOST_STEPS, num_steps)
+    runs: dict[str, Callable[[], float]] = {
+        "fit": functools.partial(FitRun(reference).step_secs, num_steps),
+        "chosen": functools.partial(
+            chosen_run.step_secs, num_steps, steps_per_execution=chosen_steps
         ),
-        loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)},
-        metrics={"logits": ["accuracy"]},
-        steps_per_execution=steps_per_execution,
-        jit_compile=False,
-    )
-    clock = EpochClock()
-    model.fit(
-        batches.train_dataset(request),
-        epochs=request.training.num_epochs,
-        steps_per_epoch=batches.count_steps_per_epoch(request),
-        validation_data=batches.validation_dataset(request),
-        callbacks=[clock],
-        verbose=0,
-    )
-    return clock.seconds[1:]
-
-
-def compare(recipe_name: str, *, max_batches: int, rounds: int) -> str:
-    """Returns a row of the table: milliseconds per step of each program, and ratios."""
-    overrides = [f"training.num_epochs={NUM_EPOCHS}", "training.jit_compile=false"]
-    recipe = recipe_files.load(recipe_name, overrides)
-    made = training.make_request(
-        recipe, strategy="one_device", directory=pathlib.Path(tempfile.gettempdir())
-    )
-    request = dataclasses.replace(made, max_batches=max_batches, cache_dir=None)
-    times: dict[str, list[float]] = {"fit": [], "fit32": [], "kerasline": []}
-    for _ in range(rounds):
-        times["fit"] += fit_seconds(request, steps_per_execution=1)
-        times["fit32"] += fit_seconds(request, steps_per_execution=32)
-        times["kerasline"] += kerasline_seconds(request)
-    steps = batches.count_steps_per_epoch(request)
-    fit, fit32, ours = (1e3 * statistics.median(times[name]) / steps for name in times)
+    }
+    for jit_compile, steps in GRID:
+        run = compiled if jit_compile else plain
+        runs[_label(steps, jit_compile)] = functools.partial(
+            run.step_secs, num_steps, steps_per_execution=steps
+        )
+    secs = medians(runs, rounds=rounds)
+    grid = {label: value for label, value in secs.items() if label not in ("fit", "chosen")}
+    best = min(grid, key=lambda label: grid[label])
+    shown = " | ".join(f"{1e3 * value:.2f}" for value in grid.values())
     return (
-        f"| {recipe_name} | {fit:.2f} | {fit32:.2f} | {ours:.2f} | {ours / fit:.2f}x "
-        f"| {ours / fit32:.2f}x |"
+        f"| {name} | {1e3 * secs['fit']:.2f} | {shown} | {1e3 * secs['chosen']:.2f} "
+        f"({_label(chosen.steps_per_execution, chosen.jit_compile)}) "
+        f"| {grid[best] / secs['chosen']:.2f}x ({best}) | {secs['fit'] / secs['chosen']:.2f}x |"
     )
+
+
+def compare_all_auto(models: Sequence[str], rounds: int) -> str:
+    """One row for each reference; speeds are as shares of the baseline's, more is quicker."""
+    labels = " | ".join(_label(steps, jit_compile) for jit_compile, steps in GRID)
+    rows = [compare_auto(name, rounds) for name in models]
+    head = f"| model | default fit | {labels} | chosen | of the best point | of fit |"
+    return "\n".join([head, "|---" * (len(GRID) + 5) + "|", *rows])
+
+
+def compare_torch(rounds: int, torch_venv: pathlib.Path | None) -> str:
+    """The reference transformer: Keras' `fit`, Kerasline and PyTorch, without clipping."""
+    if torch_venv is None:
+        return (
+            "Skipped: PyTorch is not compared without `--torch-venv`, the folder of a virtual "
+            "environment that has the package torch."
+        )
+    reference, num_steps = REFERENCES["transformer"], NUM_STEPS["transformer"]
+    with tempfile.TemporaryDirectory() as folder:
+        python = torch_venv / "bin" / "python"
+        torch_run = TorchRun(reference, python=python, folder=pathlib.Path(folder))
+        own_run = OwnRun(reference, global_clipnorm=0.0)
+        pairs = zip(torch_run.losses(20), own_run.losses(20), strict=True)
+        difference = max(abs(theirs - ours) for theirs, ours in pairs)
+        chosen = own_run.choose()
+        fit_run = FitRun(reference, global_clipnorm=0.0)
+        steps = min(chosen.steps_per_execution, num_steps)
+        runs: dict[str, Callable[[], float]] = {
+            f"PyTorch {torch_run.version['torch']}, eager": functools.partial(
+                torch_run.step_secs, num_steps
+            ),
+            "default `fit`": functools.partial(fit_run.step_secs, num_steps),
+            f"kerasline ({_label(chosen.steps_per_execution, chosen.jit_compile)})": (
+                functools.partial(own_run.step_secs, num_steps, steps_per_execution=steps)
+            ),
+        }
+        secs = medians(runs, rounds=rounds)
+        torch_run.close()
+    base = next(iter(secs.values()))
+    lines = ["| program | ms per step | rows/s | of PyTorch |", "|---|---|---|---|"]
+    for name, value in secs.items():
+        rows = reference.batch_size / value
+        lines.append(f"| {name} | {1e3 * value:.1f} | {rows:.0f} | {base / value:.2f}x |")
+    lines.append(f"\nLargest difference of the losses of the first 20 steps: {difference:.1e}.")
+    return "\n".join(lines)
+
+
+def compare_determinism(models: Sequence[str], rounds: int) -> str:
+    """Milliseconds per step with and without deterministic operations."""
+    lines = ["| model | off | on | to off |", "|---|---|---|---|"]
+    for name in models:
+        secs: dict[str, list[float]] = {"off": [], "on": []}
+        for _ in range(rounds):
+            for determinism, values in secs.items():
+                answer = run_program("deterministic_steps", name, determinism, NUM_STEPS[name])
+                values.append(answer["step_secs"])
+        off, on = (statistics.median(values) for values in secs.values())
+        lines.append(f"| {name} | {1e3 * off:.2f} | {1e3 * on:.2f} | {on / off:.2f}x |")
+    return "\n".join(lines)
+
+
+def measure_memory() -> str:
+    """The process' memory over many epochs."""
+    row = training_epochs.memory_over_epochs(num_epochs=NUM_EPOCHS)
+    return f"| epochs | MiB after 10 | MiB at the end | ratio |\n|---|---|---|---|\n{row}"
 
 
 def main() -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Prints the tables of the chosen parts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", choices=PARTS, help="may be repeated")
+    parser.add_argument("--model", action="append", choices=list(REFERENCES))
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
-    print(f"{machine.describe()}, Keras {keras.__version__}, TensorFlow {tf.__version__}\n")
-    print("Milliseconds per step, validation and hooks included, and our share of `fit`'s.\n")
-    print("| recipe | fit | fit, 32 steps | kerasline | to fit | to fit, 32 steps |")
-    print("|---|---|---|---|---|---|")
-    for recipe_name, max_batches in RECIPES.items():
-        print(compare(recipe_name, max_batches=max_batches, rounds=rounds), flush=True)
+    parser.add_argument("--torch-venv", type=pathlib.Path)
+    options = parser.parse_args()
+    models = options.model or list(REFERENCES)
+    parts = {
+        "epochs": lambda: compare_epochs(models, options.rounds),
+        "auto": lambda: compare_all_auto(models, options.rounds),
+        "torch": lambda: compare_torch(options.rounds, options.torch_venv),
+        "determinism": lambda: compare_determinism(models, options.rounds),
+        "memory": measure_memory,
+    }
+    print(f"{machine.describe()}, Keras {keras.__version__}, TensorFlow {tf.__version__}")
+    for name, part in parts.items():
+        if not options.only or name in options.only:
+            print(f"\n{name}\n\n{part()}", flush=True)
 
 
 if __name__ == "__main__":
