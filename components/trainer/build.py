@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from components.trainer import (
     config,
+    fused_encoder,
     fused_norm,
     logs,
     loss_scale,
@@ -95,6 +96,7 @@ def build(
     warning = small_norm_batch(model, training)
     if warning:
         logs.message(warning)
+    fused_encoder.fuse(model)
     if strategy.num_replicas_in_sync == 1:
         fused_norm.fuse_batch_norms(model)
     rate = schedule.make_schedule(

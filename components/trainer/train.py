@@ -8,6 +8,7 @@ from components.trainer import (
     batches,
     checkpoints,
     execution,
+    fused_encoder,
     logs,
     loop,
     precision,
@@ -91,6 +92,7 @@ def train(request: train_request.TrainRequest) -> TrainResult:
         )
     run = session.Session(request, built, store, steps_per_epoch)
     history = run.go(checkpoint)
+    fused_encoder.restore(built.step.model)
     return TrainResult(
         model=built.step.model,
         history=history,
