@@ -4,16 +4,33 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from components.trainer import config
 
 
-class _ReducedGradients:
-    """Takes gradients as they are.
+class _ReducedGradients(keras.optimizers.Optimizer):
+    """Takes gradients as they are, and looks up the rate once for each step.
 
     Keras sums over replicas inside the optimizer, after clipping and after looking for non-finite
-    values; both are then wrong under distribution. The train step sums first.
+    values; both are then wrong under distribution. The train step sums first. Keras also computes
+    the schedule again for each variable that decays, a seventh of a small network's step.
     """
+
+    _step_rate: tf.Tensor | None = None
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> None:
+        """Updates the variables; see Keras."""
+        self._step_rate = super()._get_current_learning_rate()
+        try:
+            super().apply(grads, trainable_variables)
+        finally:
+            self._step_rate = None
+
+    def _get_current_learning_rate(self) -> Any:
+        if self._step_rate is None:
+            return super()._get_current_learning_rate()
+        return self._step_rate
 
     def _all_reduce_sum_gradients(self, grads_and_vars: Any) -> Any:
         return grads_and_vars

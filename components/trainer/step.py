@@ -232,8 +232,10 @@ class TrainStep:
         ]
         totals = tf.nest.map_structure(lambda *sums: tf.add_n(sums), *(part[1] for part in parts))
         gradients = context.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
-        if self.scale is not None:
-            gradients = [gradient / self.scale.scale for gradient in gradients]
+        if self.scale is None:
+            # Nothing is skipped then: the health check ends the run instead.
+            return gradients, tf.constant(True), totals
+        gradients = [gradient / self.scale.scale for gradient in gradients]
         finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients]
         return gradients, tf.reduce_all(finite), totals
 

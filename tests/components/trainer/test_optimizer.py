@@ -39,3 +39,19 @@ def test_sgd_steps_with_nesterov_momentum():
         made.apply([np.ones((2, 2), "float32"), np.zeros(2, "float32")], [kernel, gamma])
     # Steps of 1 + 0.9 and 1 + 0.9 * (1 + 0.9), each times the rate.
     np.testing.assert_allclose(kernel.numpy(), 1 - 0.1 * (1.9 + 2.71), rtol=1e-5)
+
+
+def test_schedule_is_computed_once_for_each_step():
+    asked = []
+
+    class Counted(keras.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step):
+            asked.append(step)
+            return 0.1
+
+    variables = _variables() + _variables()
+    made = optimizer.make_optimizer(config.OptimizerConfig(), Counted(), variables=variables)
+    asked.clear()
+    made.apply([np.ones(variable.shape, "float32") for variable in variables], variables)
+    assert len(asked) == 1
+    assert float(made.learning_rate) == pytest.approx(0.1)
