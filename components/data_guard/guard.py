@@ -5,14 +5,13 @@ from pathlib import Path
 
 from components import gates
 from components.data_guard import (
+    blanks,
     columns,
     duplicates,
     images,
     labels,
     leaks,
     near,
-    recordings,
-    series,
     texts,
 )
 from components.data_guard.config import DataGuardConfig
@@ -32,11 +31,11 @@ _CHECKS: tuple[Check, ...] = (
     labels.find_order_bias,
 )
 _CHECKS_OF_INPUT: dict[str, tuple[Check, ...]] = {
-    "image": (images.find_blank_images, images.find_pixel_shift, images.find_shortcut),
-    "text": (texts.find_text_findings,),
-    "audio": (recordings.find_silent_recordings,),
+    "image": (blanks.find_blank_inputs, images.find_pixel_shift, images.find_shortcut),
+    "text": (blanks.find_blank_inputs, texts.find_text_findings),
+    "audio": (blanks.find_blank_inputs,),
     "table": (columns.find_column_findings,),
-    "series": (series.find_flat_windows,),
+    "series": (blanks.find_blank_inputs,),
 }
 
 

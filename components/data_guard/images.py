@@ -1,4 +1,4 @@
-"""Images: blank ones, splits of another brightness, and marks that tell the label.
+"""Images: splits of another brightness, and marks that tell the label.
 
 Legend: R rows, D pixels of a thumbnail, K classes.
 """
@@ -8,34 +8,12 @@ import numpy as np
 from components.data_guard import rules, shifts
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import SPLITS, Dataset
-from components.data_guard.findings import MAX_EXAMPLES, Finding, are, counted
+from components.data_guard.findings import Finding
 from components.data_guard.near_images import flat_greys
 
 _NUM_BINS = 32
 # Rows for distributions and the search of a shortcut; more change nothing.
 _SAMPLE_ROWS = 50_000
-
-
-def find_blank_images(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:
-    """Finds images of a single colour."""
-    number = 0
-    rows: list[int] = []
-    for chunk in dataset.chunks():
-        blank = chunk.numbers[np.ptp(chunk.rows_R["grey"], axis=(1, 2)) == 0]
-        number += len(blank)
-        rows += blank[: MAX_EXAMPLES - len(rows)].tolist()
-    if not number:
-        return []
-    return [
-        Finding(
-            name="blank_inputs",
-            amount=number / dataset.num_rows,
-            limit=config.max_blank_share,
-            sentence=f"{counted(number, dataset.thing)} {are(number)} of a single colour.",
-            examples=tuple(dataset.keys(row) for row in rows),
-            cure="Remove them, or find out why they came out empty.",
-        )
-    ]
 
 
 def find_pixel_shift(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:

@@ -7,7 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from components.data_guard import near_images, near_rows, near_texts
+from components.data_guard import (
+    near_images,
+    near_recordings,
+    near_rows,
+    near_texts,
+    near_windows,
+)
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
 from components.data_guard.duplicates import Copies, examples, leak_share
@@ -16,7 +22,9 @@ from components.data_guard.findings import NEVER, Finding, are, counted
 _FINDERS: dict[str, Callable[[Dataset, np.ndarray], np.ndarray]] = {
     "image": near_images.find_near_images,
     "text": near_texts.find_near_texts,
+    "audio": near_recordings.find_near_recordings,
     "table": near_rows.find_near_rows,
+    "series": near_windows.find_near_windows,
 }
 
 
@@ -26,15 +34,11 @@ def find_near_pairs(dataset: Dataset, copies: Copies) -> np.ndarray:
     One of each set of exact copies stands for all.
 
     Returns:
-        int64 array (P, 2) of row numbers, the lower first, sorted; empty for a kind of input that
-        has no near copies.
+        int64 array (P, 2) of row numbers, the lower first, sorted.
     """
-    finder = _FINDERS.get(dataset.layout.input_name)
-    if finder is None:
-        return np.empty((0, 2), np.int64)
     is_repeat_N = np.zeros(dataset.num_rows, bool)
     is_repeat_N[copies.repeats_P2[:, 0]] = True
-    return finder(dataset, is_repeat_N)
+    return _FINDERS[dataset.layout.input_name](dataset, is_repeat_N)
 
 
 def find_near_leaks(

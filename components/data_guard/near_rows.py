@@ -7,13 +7,12 @@ Legend: R rows, P pairs, N columns of numbers.
 
 import numpy as np
 
-from components.data_guard import neighbours
+from components.data_guard import near_looks, neighbours
 from components.data_guard.dataset import Dataset
 
 TOLERANCE = 0.01
 
 _SAMPLE_ROWS = 10_000
-_CHUNK_PAIRS = 1 << 14
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 # Beyond these many deviations numbers are not told apart while looking for neighbours.
 _LIMIT = 100.0
@@ -43,11 +42,7 @@ def find_near_rows(dataset: Dataset, is_repeat_N: np.ndarray) -> np.ndarray:
             kept = ~is_repeat_N[chunk.numbers]
             points.add(_points(chunk.rows_R[kept], chunk.numbers[kept], means, scales, mix))
         pairs_P2 = points.close_pairs(TOLERANCE * len(means) ** 0.5)
-    chunks = range(0, len(pairs_P2), _CHUNK_PAIRS)
-    kept_pairs = [
-        _is_near(dataset, pairs_P2[start : start + _CHUNK_PAIRS], scales) for start in chunks
-    ]
-    return pairs_P2[np.concatenate([np.empty(0, bool), *kept_pairs])]
+    return near_looks.confirm(dataset, pairs_P2, lambda left, right: _is_near(left, right, scales))
 
 
 def _mix(num_columns: int) -> np.ndarray:
@@ -78,8 +73,7 @@ def _points(
     return found
 
 
-def _is_near(dataset: Dataset, pairs_P2: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    left, right = (dataset.take(pairs_P2[:, side]) for side in (0, 1))
+def _is_near(left: np.ndarray, right: np.ndarray, scales: np.ndarray) -> np.ndarray:
     is_missing = np.isnan(left["numbers"]), np.isnan(right["numbers"])
     differences = np.abs(left["numbers"].astype(np.float64) - right["numbers"])
     is_close = (differences <= TOLERANCE * scales) | (is_missing[0] & is_missing[1])

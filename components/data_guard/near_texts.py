@@ -12,14 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from components.data_guard import partition
+from components.data_guard import near_looks, partition
 from components.data_guard.dataset import Dataset
 
 MIN_SIMILARITY = 0.7
 
 # Four numbers of 16 bits read as one of 64.
 _BAND_NUMBERS = 4
-_CHUNK_PAIRS = 1 << 14
 _RECORD = np.dtype([("key", "<u8"), ("row", "<i8")])
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -42,10 +41,8 @@ def find_near_texts(dataset: Dataset, is_repeat_N: np.ndarray) -> np.ndarray:
     found = np.empty((0, 2), np.int64)
     bands = _bands(dataset, is_repeat_N)
     for records in partition.partition(bands, num_bytes=num_bytes):
-        near = [found]
-        for candidates_P2 in _candidates(records):
-            near.append(candidates_P2[_is_near(dataset, candidates_P2)])
-        found = np.unique(np.concatenate(near), axis=0)
+        near_P2 = near_looks.confirm(dataset, _candidates(records), _is_near)
+        found = np.unique(np.concatenate([found, near_P2]), axis=0)
     return found
 
 
@@ -60,17 +57,14 @@ def _bands(dataset: Dataset, is_repeat_N: np.ndarray) -> Iterator[np.ndarray]:
         yield records.ravel()
 
 
-def _candidates(records: np.ndarray) -> Iterator[np.ndarray]:
+def _candidates(records: np.ndarray) -> np.ndarray:
     order, starts = partition.runs(records["key"])
     rows = records["row"][order]
     places = np.flatnonzero(starts < np.arange(len(rows)))
     firsts = np.stack([rows[starts[places]], rows[places]], 1)
     befores = np.stack([rows[places - 1], rows[places]], 1)
-    pairs_P2 = np.unique(np.concatenate([firsts, befores]), axis=0)
-    for start in range(0, len(pairs_P2), _CHUNK_PAIRS):
-        yield pairs_P2[start : start + _CHUNK_PAIRS]
+    return np.unique(np.concatenate([firsts, befores]), axis=0)
 
 
-def _is_near(dataset: Dataset, pairs_P2: np.ndarray) -> np.ndarray:
-    left_PM, right_PM = (dataset.take(pairs_P2[:, side])["minhash"] for side in (0, 1))
-    return (left_PM == right_PM).mean(1) >= MIN_SIMILARITY
+def _is_near(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return (left["minhash"] == right["minhash"]).mean(1) >= MIN_SIMILARITY

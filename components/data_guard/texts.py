@@ -1,4 +1,4 @@
-"""Texts: empty ones, words that tell the label, and splits with other words.
+"""Texts: words that tell the label, and splits with other words.
 
 Legend: R texts, W words.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from components.data_guard import rules, shifts
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import SPLITS, Dataset
-from components.data_guard.findings import MAX_EXAMPLES, Finding, are, counted
+from components.data_guard.findings import Finding
 from components.ingest.features.config import LABEL_FEATURE, TEXT_FEATURE
 from components.ingest.fingerprint_texts import split_words
 
@@ -37,7 +37,6 @@ def find_text_findings(dataset: Dataset, config: DataGuardConfig) -> list[Findin
     """Looks at the words of up to 20,000 texts of each split."""
     samples = {split: _read(dataset, split) for split in SPLITS}
     return [
-        *_find_blank(dataset, config),
         *_find_telling_words(dataset, config, samples),
         *_find_vocabulary_shift(dataset, config, samples),
     ]
@@ -51,27 +50,6 @@ def _read(dataset: Dataset, split: str) -> Texts:
         words.append([sys.intern(word) for word in found])
         labels += record.get(LABEL_FEATURE, [])
     return Texts(words, np.array(labels, np.int64))
-
-
-def _find_blank(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:
-    number = 0
-    rows: list[int] = []
-    for chunk in dataset.chunks():
-        blank = chunk.numbers[chunk.rows_R["num_words"] == 0]
-        number += len(blank)
-        rows += blank[: MAX_EXAMPLES - len(rows)].tolist()
-    if not number:
-        return []
-    return [
-        Finding(
-            name="blank_inputs",
-            amount=number / dataset.num_rows,
-            limit=config.max_blank_share,
-            sentence=f"{counted(number, dataset.thing)} {are(number)} without words.",
-            examples=tuple(dataset.keys(row) for row in rows),
-            cure="Remove them, or find out why they came out empty.",
-        )
-    ]
 
 
 def _find_telling_words(

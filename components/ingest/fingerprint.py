@@ -2,8 +2,8 @@
 
 A fingerprint holds the hash of the row's input, its answer, its group and time if it has them, and
 its look, which depends on the kind of input: small pictures of an image, the MinHash signature of a
-text, how far a recording swings, the values of a table's columns, the outline of a series. There is
-a file of them per shard, in the order of its rows, and one LAYOUT_FILE for all.
+text, the rhythm of a recording, the values of a table's columns, the shape of a series. There is a
+file of them per shard, in the order of its rows, and one LAYOUT_FILE for all.
 
 Legend: N rows.
 """
@@ -11,16 +11,19 @@ Legend: N rows.
 import dataclasses
 import functools
 import hashlib
-import io
 import json
-import wave
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from components.ingest import fingerprint_images, fingerprint_series, fingerprint_texts
+from components.ingest import (
+    fingerprint_images,
+    fingerprint_recordings,
+    fingerprint_series,
+    fingerprint_texts,
+)
 from components.ingest.config import DataConfig
 from components.ingest.features.config import (
     AUDIO_FEATURE,
@@ -49,6 +52,7 @@ class Layout:
     class_names: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()  # Columns of a table.
     categories: tuple[str, ...] = ()
+    num_channels: int = 1  # Of a step of a series.
     split_by: str = "hash"
 
     @classmethod
@@ -60,6 +64,7 @@ class Layout:
             class_names=data.class_names,
             numbers=data.table.numbers() if data.table else (),
             categories=data.table.categories() if data.table else (),
+            num_channels=data.series.num_channels if data.series else 1,
             split_by=data.splits.by,
         )
 
@@ -103,9 +108,8 @@ class Layout:
                 ("categories", "<u8", (len(self.categories),)),
             ]
         if self.input_name == "series":
-            return list(fingerprint_series.FIELDS)
-        # The largest distance of a sample from their mean, in [0, 1].
-        return [("swing", "<f4")]
+            return list(fingerprint_series.fields(self.num_channels))
+        return list(fingerprint_recordings.FIELDS)
 
 
 class FingerprintWriter:
@@ -236,17 +240,14 @@ def _value(value: Any) -> Any:
 
 def _note_series(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
     histories: list[Any] = [row.features[HISTORY_FEATURE] for row in rows]
-    found_N["outline"] = fingerprint_series.outlines(histories)
+    looks = fingerprint_series.window_looks(histories, layout.num_channels)
+    found_N["level"], found_N["spread"], found_N["shape"] = looks
 
 
 def _note_recordings(found_N: np.ndarray, rows: Sequence[Row], layout: Layout) -> None:
-    found_N["swing"] = [_swing(_value(row.features[AUDIO_FEATURE])) for row in rows]
-
-
-def _swing(recording: bytes) -> float:
-    with wave.open(io.BytesIO(recording)) as file:
-        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32)
-    return float(np.abs(samples - samples.mean()).max()) / 2**15
+    for index, row in enumerate(rows):
+        look = fingerprint_recordings.recording_look(_value(row.features[AUDIO_FEATURE]))
+        found_N["swing"][index], found_N["rhythm"][index] = look
 
 
 _LOOKS: dict[str, Callable[[np.ndarray, Sequence[Row], Layout], None]] = {

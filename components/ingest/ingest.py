@@ -30,7 +30,7 @@ from components.ingest.spans import WrittenSpan
 REJECTS_FILE = "rejects.jsonl"
 
 # Raise this when the same source would be written as other bytes.
-_WRITER_VERSION = 6
+_WRITER_VERSION = 7
 _LOCATION_KEYS = frozenset(
     {"data_dir"}
     | {

@@ -1,11 +1,13 @@
 """Ingested datasets with planted faults."""
 
 import dataclasses
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soundfile
 
 from components.data_guard.dataset import Dataset
 from components.ingest import ingest
@@ -220,3 +222,78 @@ def ingest_texts(texts: dict[str, tuple[list[str], np.ndarray]], folder: Path) -
 def open_texts(texts: dict[str, tuple[list[str], np.ndarray]], folder: Path) -> Dataset:
     """Ingests texts and opens what the guard sees of them."""
     return Dataset.open(ingest_texts(texts, folder))
+
+
+def voices(num: int, *, seed: int) -> list[np.ndarray]:
+    """float64 recordings of about a second at 8 kHz: tones one after another, like no other."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(num):
+        tones = []
+        for length in generator.integers(600, 2400, generator.integers(4, 9)):
+            pitches_hz = generator.uniform(150, 3500, (3, 1))
+            tone = np.sin(2 * np.pi * pitches_hz * np.arange(length) / 8000)
+            # The higher the softer, as in speech.
+            tone = (tone * 150 / pitches_hz).sum(0)
+            tones.append(tone * np.hanning(length) * generator.uniform(0.05, 0.4))
+        found.append(np.concatenate(tones))
+    return found
+
+
+def wav(samples: np.ndarray) -> bytes:
+    """Returns samples of 8 kHz as a WAV file of 16-bit PCM."""
+    buffer = io.BytesIO()
+    soundfile.write(buffer, samples, 8000, format="WAV", subtype="PCM_16")
+    return buffer.getvalue()
+
+
+def ingest_recordings(held: dict[str, list[np.ndarray]], folder: Path) -> Path:
+    """Ingests recordings of three classes and returns the dataset's folder."""
+    data = DataConfig.from_dict(
+        {
+            "source": {"kind": "audio_folder", "path": "/sounds"},
+            "audio": {"sample_rate_hz": 8000, "max_seconds": 1.0},
+            "label": {"class_names": list(CLASS_NAMES)},
+        }
+    )
+    rows = {
+        split: [
+            Row(f"{split}/{index}", {"audio": wav(samples)}, index % 3, wav(samples))
+            for index, samples in enumerate(found)
+        ]
+        for split, found in held.items()
+    }
+    return ingest_rows(rows, data, folder)
+
+
+def walks(num: int, *, seed: int, num_channels: int = 1) -> list[np.ndarray]:
+    """float32 pasts (64, C) that wander about."""
+    steps = np.random.default_rng(seed).normal(size=(num, 64, num_channels))
+    return list(np.cumsum(steps, axis=1).astype(np.float32))
+
+
+def ingest_windows(histories: dict[str, list[np.ndarray]], folder: Path) -> Path:
+    """Ingests windows, each a past (T, C), and returns the dataset's folder."""
+    num_steps, num_channels = histories["train"][0].shape
+    data = DataConfig.from_dict(
+        {
+            "source": {"kind": "csv", "path": "/series.csv"},
+            "series": {
+                "time": "time",
+                "value": "value",
+                "covariates": [f"covariate_{index}" for index in range(1, num_channels)],
+                "history_steps": num_steps,
+                "horizon_steps": 1,
+                "period_steps": 4,
+            },
+            "splits": {"by": "time", "key": "time"},
+        }
+    )
+    rows = {
+        split: [
+            Row(f"{split}/{index}", {"history": past.ravel()}, None, past.tobytes(), time=index)
+            for index, past in enumerate(found)
+        ]
+        for split, found in histories.items()
+    }
+    return ingest_rows(rows, data, folder)

@@ -130,12 +130,6 @@ def test_the_same_shape_in_black_and_white_is_no_near_copy(arrays, tmp_path):
     assert len(near_pairs(guard_data.open_arrays(arrays, tmp_path))) == 0
 
 
-def test_blank_images_stop_above_their_limit(arrays, tmp_path):
-    arrays["train"][0][:30] = 255
-    (finding,) = find(images.find_blank_images, arrays, tmp_path)
-    assert finding.stops and finding.amount == 30 / 900
-
-
 def test_darker_split_is_found(arrays, tmp_path):
     arrays["validation"][0][:] = arrays["validation"][0] // 2
     findings = find(images.find_pixel_shift, arrays, tmp_path)

@@ -54,12 +54,6 @@ def test_every_one_of_many_near_copies_is_found(corpus, tmp_path):
     assert finding.examples[0][0] == "test/00000070" and finding.amount == 1 / 300
 
 
-def test_texts_without_words_are_counted(corpus, tmp_path):
-    corpus["train"][0][4:8] = ["", " ", "?!", "..."]
-    found = texts.find_text_findings(guard_data.open_texts(corpus, tmp_path), CONFIG)
-    assert [(f.name, f.sentence) for f in found] == [("blank_inputs", "4 texts are without words.")]
-
-
 TOLD = {
     "a mark for each class": lambda text, label: f"{text} x{label}x",
     "the class's own name": lambda text, label: f"{guard_data.CLASS_NAMES[label]}: {text}",

@@ -3,7 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from components.ingest import fingerprint, fingerprint_series, fingerprint_texts, ingest
+from components.ingest import fingerprint, fingerprint_texts, ingest
 from components.ingest.sources.base import Row
 from tests.components import data_factories
 
@@ -132,8 +132,3 @@ def test_long_texts_have_the_same_signature_in_any_batch():
 
 def test_chinese_counts_by_characters():
     assert fingerprint_texts.split_words("很好 ok") == ["很", "好", "ok"]
-
-
-def test_outline_of_a_short_series_repeats_its_steps_and_leaves_missing_ones_out():
-    found = fingerprint_series.outlines([[1.0, float("nan"), 3.0, 4.0]])[0]
-    np.testing.assert_array_equal(found, np.repeat([1, np.nan, 3, 4], 4).astype(np.float32))
