@@ -13,19 +13,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from components.input_pipeline import decoding, examples, order, shard_index
+from components.input_pipeline import decoding, examples, parts, shard_index
 from components.input_pipeline import service as services
 from components.input_pipeline.augmentation import augmenter, mixing
 from components.input_pipeline.config import AugmentConfig, CacheKind, InputConfig
 from models import inputs
 
 _PREFETCH_BATCHES = 4
-# Of float32 pixels. Half and twice as much took 10 % longer for images of 128 x 128 px, whose
-# overhead grows with the number of parts and whose pixels no longer stay in a cache.
-_PART_BYTES = 2 << 20
-# A policy applies each of its operations to the images that drew it, a few of a part; in larger
-# parts there are more of them for the same overhead.
-_POLICY_PARTS = 4
 _SEED_LIMIT = 1 << 62
 _MIX_STREAM = 0x6D6978
 
@@ -111,18 +105,17 @@ def train_stages(
     augment = augmenter.make_augmenter(input_config, decode.inputs)
     part_size = global_batch_size
     if augment is not None and isinstance(decode.inputs, inputs.ImageInput):
-        part_bytes = _PART_BYTES
-        if input_config.augment.has_policy:
-            part_bytes *= _POLICY_PARTS
-        part_size = _part_size(global_batch_size, decode.inputs, part_bytes=part_bytes)
+        part_size = parts.part_size(
+            global_batch_size, decode.inputs, has_policy=input_config.augment.has_policy
+        )
     num_parts = global_batch_size // part_size
     folded_seed = seed % _SEED_LIMIT
     stages = {}
     # Every element carries its number, so that all of the chain hangs on one dataset of steps: a
     # service can then give each step to one of its workers.
-    stages["order"] = _part_indices(
+    stages["order"] = parts.part_indices(
         _steps(start_step, num_steps),
-        part_size=part_size,
+        size=part_size,
         num_parts=num_parts,
         num_rows=source.num_rows,
         seed=folded_seed,
@@ -131,7 +124,7 @@ def train_stages(
     if augment is not None:
         batches = stages["augment"] = _map(batches, _augment_part(augment, seed=folded_seed))
     if num_parts > 1:
-        joined = batches.batch(num_parts, drop_remainder=True).map(_join_parts)
+        joined = batches.batch(num_parts, drop_remainder=True).map(parts.join)
         batches = stages["batch"] = joined
     if input_config.augment.is_mixed:
         mix = _mix_batch(input_config.augment, num_classes=num_classes, seed=folded_seed)
@@ -159,56 +152,12 @@ def _steps(start_step: int, num_steps: int | None) -> tf.data.Dataset:
     return tf.data.Dataset.range(start_step, stop)
 
 
-def _part_indices(
-    steps: tf.data.Dataset, *, part_size: int, num_parts: int, num_rows: int, seed: int
-) -> tf.data.Dataset:
-    """Returns (number, indices_B) of the parts of each step.
-
-    A step's parts are numbered on from those of the steps before, so that their examples follow.
-    """
-
-    def one_part(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        indices_B = order.example_indices(
-            number, global_batch_size=part_size, num_rows=num_rows, seed=seed
-        )
-        return number, indices_B
-
-    if num_parts > 1:
-        steps = steps.map(lambda step: step * num_parts + tf.range(num_parts, dtype=tf.int64))
-        steps = steps.unbatch()
-    return steps.map(one_part)
-
-
 def _map(numbered: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.Dataset:
     return numbered.map(
         lambda number, batch: (number, function(number, batch)),
         num_parallel_calls=examples.parallel_calls(),
         deterministic=True,
     )
-
-
-def _part_size(global_batch_size: int, spec: inputs.ImageInput, *, part_bytes: int) -> int:
-    """Returns how many images are augmented at once: so many that their pixels stay in a cache.
-
-    It divides the batch, and depends on nothing of the machine, since the draws depend on it.
-    """
-    image_bytes = 4 * spec.height_px * spec.width_px * spec.channels
-    limit = max(1, part_bytes // image_bytes)
-    return next(
-        size
-        for size in range(min(limit, global_batch_size), 0, -1)
-        if global_batch_size % size == 0
-    )
-
-
-def _join_parts(
-    numbers_P: tf.Tensor, batch: tuple[tf.Tensor, tf.Tensor]
-) -> tuple[tf.Tensor, tuple[tf.Tensor, tf.Tensor]]:
-    """Puts the parts of a batch together again, and numbers it by its step."""
-    images_PBHWC, labels_PB = batch
-    parts, size = images_PBHWC.shape[:2]
-    images_BHWC = tf.reshape(images_PBHWC, (parts * size, *images_PBHWC.shape[2:]))
-    return numbers_P[0] // parts, (images_BHWC, tf.reshape(labels_PB, (parts * size,)))
 
 
 def _augment_part(augment: augmenter.Augmenter, *, seed: int) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from components.ingest import ingest
-from components.input_pipeline import chain, decoding
+from components.input_pipeline import chain, decoding, parts
 from components.input_pipeline.config import AugmentConfig, InputConfig
 from tests.components import data_factories
 
@@ -96,7 +96,7 @@ def test_a_run_that_starts_later_sees_what_the_whole_run_saw(shards):
 
 def test_large_images_are_augmented_in_parts_and_keep_order_and_resumption(shards, monkeypatch):
     whole = flat(train(shards, num_steps=14))
-    monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
+    monkeypatch.setattr(parts, "_PART_BYTES", 5 * 4 * 16)
     flips = AugmentConfig(horizontal_flip=True)
     in_parts = train(shards, augment=flips, num_steps=14)
     assert {images.shape for images, _ in in_parts} == {(12, 4, 4, 1)}
@@ -106,7 +106,7 @@ def test_large_images_are_augmented_in_parts_and_keep_order_and_resumption(shard
 
 
 def test_stages_come_in_one_order(shards, monkeypatch):
-    monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
+    monkeypatch.setattr(parts, "_PART_BYTES", 5 * 4 * 16)
     stages = chain.train_stages(
         shards,
         decode=decoding.Decoder(data_factories.data_config()),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from components.ingest import ingest
-from components.input_pipeline import chain, decoding, service
+from components.input_pipeline import chain, decoding, parts, service
 from components.input_pipeline.config import InputConfig
 from tests.components import data_factories
 
@@ -56,7 +56,7 @@ def test_batches_are_those_of_a_run_without_a_service_in_another_order(shards, a
 
 
 def test_batches_in_parts_stay_together(shards, address, monkeypatch):
-    monkeypatch.setattr(chain, "_PART_BYTES", 5 * 4 * 16)
+    monkeypatch.setattr(parts, "_PART_BYTES", 5 * 4 * 16)
     augment = {"horizontal_flip": True, "brightness": 0.3}
     alone = batches(shards, augment=augment)
     assert sorted(batches(shards, service=address, augment=augment)) == sorted(alone)
