@@ -54,6 +54,12 @@ def settings_in_use(config: InputConfig, kind: str) -> dict[str, InputConfig]:
     }
 
 
+def settings_alone_and_together(config: InputConfig, kind: str) -> dict[str, InputConfig]:
+    """Returns what `settings_in_use` does and, if there are several, all of them together."""
+    settings = settings_in_use(config, kind)
+    return {**settings, "all together": config} if len(settings) > 1 else settings
+
+
 def draw_sheet(
     examples: np.ndarray,
     answers: np.ndarray,
@@ -77,10 +83,7 @@ def draw_sheet(
         An RGB picture; without any setting it holds the examples alone.
     """
     rows = {"as they are": examples}
-    settings = settings_in_use(config, spec.kind)
-    if len(settings) > 1:
-        settings["all together"] = config
-    for title, alone in settings.items():
+    for title, alone in settings_alone_and_together(config, spec.kind).items():
         rows[title] = _changed(examples, answers, alone, spec, seed=seed)
     width_px = _GAP_PX + len(examples) * (_TILE_PX + _GAP_PX)
     row_px = _TITLE_PX + _TILE_PX + _GAP_PX
@@ -135,14 +138,16 @@ def _tile(example: np.ndarray, original: np.ndarray) -> PIL.Image.Image:
 
 
 def _curve(values_N: np.ndarray, original_N: np.ndarray, *, height_px: int) -> PIL.Image.Image:
-    """Draws values from left to right, on the scale of the example as it was."""
+    """Draws values from left to right, in front of those of the example as it was."""
     picture = PIL.Image.new("RGB", (_TILE_PX, height_px), "#eceff1")
-    middle = (original_N.max() + original_N.min()) / 2
-    reach = max(np.ptp(original_N), 1e-6) * 0.7
+    draw = PIL.ImageDraw.Draw(picture)
+    both_2N = np.stack([original_N, values_N])
+    middle = (both_2N.max() + both_2N.min()) / 2
+    reach = max(np.ptp(both_2N), 1e-6) * 0.7
     across = np.linspace(0, _TILE_PX - 1, len(values_N))
-    down = np.clip((0.5 - (values_N - middle) / (2 * reach)) * (height_px - 1), 0, height_px - 1)
-    points = list(zip(across.tolist(), down.tolist(), strict=True))
-    PIL.ImageDraw.Draw(picture).line(points, fill="#1565c0")
+    for line_N, colour in zip(both_2N, ("#b0bec5", "#1565c0"), strict=True):
+        down = (0.5 - (line_N - middle) / (2 * reach)) * (height_px - 1)
+        draw.line(list(zip(across.tolist(), down.tolist(), strict=True)), fill=colour)
     return picture
 
 

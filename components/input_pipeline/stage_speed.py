@@ -112,6 +112,11 @@ def _advice(slowest: str, make_stages: MakeStages, config: InputConfig, *, kind:
         return "Mixing costs it: set input.augment.mixup_alpha or input.augment.cutmix_alpha to 0."
     if slowest == "read" and config.cache in ("disk", "none"):
         return f'Decode once: set input.cache to "memory" (now "{config.cache}").'
+    if slowest == "read" and config.cache == "auto":
+        return (
+            'input.cache = "auto" chose what there was room for: free memory, so that examples stay '
+            "there, or let other processes read them (--data-service)."
+        )
     if slowest == "read":
         return "Examples are gathered from the cache; no setting makes that quicker."
     return "No setting makes that quicker."

@@ -37,7 +37,7 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     """Draw training examples as they are, and as each augmentation of the recipe changes them.
 
     Images are drawn, and recordings and series as curves. Texts and rows of a table are printed
-    beside their answers, and no file is written.
+    beside their answers, texts as each augmentation changes them too, and no file is written.
 
     \b
     Example:
@@ -51,10 +51,21 @@ def preview(recipe_name: str, set_values: tuple[str, ...], output: pathlib.Path 
     if recipe.data.input_name in ("text", "table"):
         found = example_input.rows(recipe.data, dataset.path, split="train", count=_NUM_EXAMPLES)
         click.echo("\n".join(found))
+        if "text" in recipe.input.augmented_kinds():
+            _print_changed([line.partition(": ")[2] for line in found], recipe)
         return
     target = output or pathlib.Path(f"{recipe.name}_preview.png")
     train = dataset.manifest.splits["train"]
     _draw(recipe, [str(dataset.path / shard.path) for shard in train.shards], target)
+
+
+def _print_changed(texts: list[str], recipe: Recipe) -> None:
+    # Imported here, because the help must not wait for TensorFlow.
+    from components.input_pipeline import text_preview
+
+    changed = text_preview.changed_texts(texts, recipe.input, seed=recipe.seed)
+    for title, lines in changed.items():
+        click.echo("\n".join([f"\n{title}", *lines]))
 
 
 def _draw(recipe: Recipe, shards: list[str], target: pathlib.Path) -> None:

@@ -1,8 +1,10 @@
 """A planted object is where its mask and its box say, whatever moved it."""
 
+import hypothesis
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import strategies
 
 from components.input_pipeline.augmentation import images, targets
 from components.input_pipeline.config import AugmentConfig
@@ -35,10 +37,10 @@ def plant():
     return pixels, masks, boxes
 
 
-def move(settings):
+def move(settings, seed=2):
     planted = images.Annotated(*(tf.constant(array) for array in plant()))
     config = AugmentConfig.from_dict(settings)
-    seed_2 = tf.constant([4, 2], tf.int64)
+    seed_2 = tf.constant([4, seed], tf.int64)
     moved = images.augment_annotated(planted, config, seed_2=seed_2)
     plain = images.augment_images(planted.images_BHWC, config, seed_2=seed_2)
     np.testing.assert_array_equal(moved.images_BHWC, plain)
@@ -68,6 +70,30 @@ def test_box_holds_the_moved_mask_and_touches_it_unless_it_turned(settings):
         assert (box[:2] <= found[:2] + 1.5).all() and (box[2:] >= found[2:] - 1.5).all()
         if not is_turning:
             np.testing.assert_allclose(box, found, atol=2.5)
+
+
+MOVES = strategies.fixed_dictionaries(
+    {
+        "horizontal_flip": strategies.booleans(),
+        "vertical_flip": strategies.booleans(),
+        "max_translation_px": strategies.integers(0, 20),
+        "max_rotation_degrees": strategies.floats(0, 180),
+        "min_crop_area": strategies.floats(0.2, 1),
+    }
+)
+
+
+@hypothesis.settings(max_examples=25, deadline=None, derandomize=True)
+@hypothesis.given(settings=MOVES, seed=strategies.integers(0, 2**40))
+def test_image_mask_and_boxes_move_together_whatever_is_on(settings, seed):
+    pixels, masks, boxes = move(settings, seed)
+    is_object = pixels.mean(-1) > 127
+    assert np.mean(is_object != (masks[..., 0] == 3)) < 0.02
+    for mask, box in zip(masks[..., 0], boxes[:, 0], strict=True):
+        rows, columns = np.nonzero(mask)
+        if len(rows):
+            assert (box[:2] <= np.array([columns.min(), rows.min()]) + 1.5).all()
+            assert (box[2:] >= np.array([columns.max(), rows.max()]) - 0.5).all()
 
 
 def test_whole_pixel_moves_keep_boxes_exact():
