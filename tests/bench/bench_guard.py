@@ -1,4 +1,4 @@
-"""The data guard's time and memory over synthetic images, texts and rows of a table.
+"""The data guard's time and memory over synthetic examples of each kind.
 
 Every guard runs in a process of its own, after an ingest in another one. Prints a Markdown table.
 
@@ -11,7 +11,7 @@ import tempfile
 from tests.bench import machine
 from tests.bench.process import run_program
 
-KINDS = ("table", "text", "image")
+KINDS = ("table", "text", "image", "audio", "series")
 SCALES = (10_000, 100_000, 1_000_000)
 
 

@@ -1,12 +1,14 @@
-"""Ingests synthetic images, texts or rows of a table; prints the dataset's folder as JSON.
+"""Ingests synthetic examples of one kind; prints the dataset's folder as JSON.
 
-Arguments: kind (image, text or table), number of rows, cache folder.
+Arguments: kind (image, text, audio, table or series), number of rows, cache folder.
 """
 
 import dataclasses
+import io
 import json
 import pathlib
 import sys
+import wave
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,6 +23,8 @@ _NUMBERS = tuple(f"number_{index}" for index in range(10))
 _NAMES = tuple(f"name_{index}" for index in range(5))
 # Words of a text, how many there are to choose from, and how much oftener the frequent ones come.
 _NUM_WORDS, _VOCABULARY, _SKEW = 40, 20_000, 3.0
+_RATE_HZ, _NUM_TONES, _TONE_SAMPLES = 8000, 8, 500
+_HISTORY_STEPS, _HORIZON_STEPS = 96, 24
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,10 +39,11 @@ class SyntheticBlock:
     def rows(self) -> Iterator[Row]:
         generator = np.random.default_rng(self.first_row)
         labels = generator.integers(0, data_factories.NUM_CLASSES, self.count).tolist()
-        make = text_rows if self.kind == "text" else table_rows
-        for index, values in enumerate(make(generator, self.count)):
+        for index, values in enumerate(_MAKE[self.kind](generator, self.count)):
             content = repr(values).encode()
-            yield Row(f"{self.split}/{self.first_row + index}", values, labels[index], content)
+            label = None if self.kind == "series" else labels[index]
+            key = f"{self.split}/{self.first_row + index}"
+            yield Row(key, values, label, content, time=self.first_row + index)
 
 
 def text_rows(generator: np.random.Generator, count: int) -> list[dict[str, bytes]]:
@@ -60,14 +65,43 @@ def table_rows(generator: np.random.Generator, count: int) -> list[dict[str, flo
     ]
 
 
+def audio_rows(generator: np.random.Generator, count: int) -> list[dict[str, bytes]]:
+    """Returns recordings of half a second, eight tones one after another."""
+    pitches_hz = generator.uniform(150, 3500, (count, _NUM_TONES, 1))
+    levels = generator.uniform(500, 8000, (count, _NUM_TONES, 1))
+    times = np.arange(_TONE_SAMPLES) / _RATE_HZ
+    tones = levels * np.sin(2 * np.pi * pitches_hz * times) * np.hanning(_TONE_SAMPLES)
+    return [{"audio": _wav(samples)} for samples in tones.reshape(count, -1).astype("<i2")]
+
+
+def _wav(samples_N: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setparams((1, 2, _RATE_HZ, len(samples_N), "NONE", ""))
+        file.writeframes(samples_N.tobytes())
+    return buffer.getvalue()
+
+
+def series_rows(generator: np.random.Generator, count: int) -> list[dict[str, np.ndarray]]:
+    """Returns windows that wander about."""
+    steps = generator.standard_normal((count, _HISTORY_STEPS + _HORIZON_STEPS), np.float32)
+    walks = np.cumsum(steps, axis=1)
+    return [{"history": row[:_HISTORY_STEPS], "target": row[_HISTORY_STEPS:]} for row in walks]
+
+
+# A kind that a recipe's data can come from; nothing is read.
+_SOURCES = {"image": "image_folder", "audio": "audio_folder"}
+_MAKE = {"text": text_rows, "table": table_rows, "audio": audio_rows, "series": series_rows}
+
+
 @dataclasses.dataclass(frozen=True)
 class SyntheticRows:
-    """`num_rows` rows, of which every tenth block is for testing."""
+    """`num_rows` rows; every tenth block is for testing, and every tenth one for validation."""
 
     kind: str
     num_rows: int
     origin: str = "synthetic"
-    given_splits: frozenset[str] = frozenset({"train", "test"})
+    given_splits: frozenset[str] = frozenset({"train", "validation", "test"})
 
     @property
     def num_bytes(self) -> int:
@@ -76,9 +110,13 @@ class SyntheticRows:
     def files(self) -> dict[str, pathlib.Path]:
         return {}
 
+    def times(self) -> Iterator[np.ndarray]:
+        """Splits by time ask for these to find their borders; here the borders are given."""
+        yield np.arange(10)
+
     def blocks(self) -> Iterator[SyntheticBlock]:
         for number, first in enumerate(range(0, self.num_rows, _BLOCK_ROWS)):
-            split = "train" if number % 10 else "test"
+            split = {0: "test", 1: "validation"}.get(number % 10, "train")
             count = min(_BLOCK_ROWS, self.num_rows - first)
             yield SyntheticBlock(self.kind, split, first, count)
 
@@ -90,15 +128,22 @@ def data_config(kind: str) -> DataConfig:
     inputs = {
         "image": {"height_px": 28, "width_px": 28, "channels": 1},
         "text": {},
+        "audio": {"sample_rate_hz": _RATE_HZ, "max_seconds": 0.5},
         "table": {"columns": columns},
+        "series": {
+            "time": "time",
+            "value": "value",
+            "history_steps": _HISTORY_STEPS,
+            "horizon_steps": _HORIZON_STEPS,
+        },
     }
-    return DataConfig.from_dict(
-        {
-            "source": {"kind": "sklearn", "name": "digits"},
-            kind: inputs[kind],
-            "label": {"class_names": ["ant", "bee", "cat"]},
-        }
+    answer = (
+        {"splits": {"by": "time", "key": "time"}}
+        if kind == "series"
+        else {"label": {"class_names": ["ant", "bee", "cat"]}}
     )
+    source = {"kind": _SOURCES.get(kind, "csv"), "path": "/rows"}
+    return DataConfig.from_dict({"source": source, kind: inputs[kind], **answer})
 
 
 def main() -> None:
