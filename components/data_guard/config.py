@@ -13,6 +13,7 @@ FindingName = Literal[
     "near_duplicates",
     "exact_leaks",
     "near_leaks",
+    "turned_leaks",
     "group_leaks",
     "time_leaks",
     "ignored_time",
@@ -38,6 +39,9 @@ class DataGuardConfig(StrictConfig):
     # Of the rows in validation and test, those that are in a split before theirs too.
     max_exact_leak_share: Share = 0.001
     max_near_leak_share: Share = 0.01
+    # Of the images there, those that are a mirrored or turned copy of one in a split before theirs.
+    # It informs only, unless it is less than 1: arrows and letters are each other's mirror images.
+    max_turned_leak_share: Share = 1.0
     # Of the rows in validation and test, those of a group that another split has too.
     max_group_leak_share: Share = 0.0
     # Of all rows, the least that would have to move for each split to be later than the last.

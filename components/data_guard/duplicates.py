@@ -26,6 +26,12 @@ class Copies:
     repeats_P2: np.ndarray  # (row, first equal row), int64, for every row but the first of equals.
     conflicts_P2: np.ndarray  # (row, equal row before it with another label), int64.
 
+    def is_repeat(self, num_rows: int) -> np.ndarray:
+        """Returns of each row whether an earlier one is equal, bool (num_rows,)."""
+        is_repeat_N = np.zeros(num_rows, bool)
+        is_repeat_N[self.repeats_P2[:, 0]] = True
+        return is_repeat_N
+
 
 def find_copies(dataset: Dataset) -> Copies:
     """Finds the rows that have equals."""

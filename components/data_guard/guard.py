@@ -13,6 +13,7 @@ from components.data_guard import (
     leaks,
     near,
     texts,
+    turned_images,
 )
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
@@ -59,6 +60,8 @@ def find_all(folder: Path, config: DataGuardConfig) -> list[Finding]:
         *duplicates.find_exact_duplicates(dataset, config, copies),
         *near.find_near_duplicates(dataset, config, near_pairs_P2),
     ]
+    if dataset.layout.input_name == "image":
+        found += turned_images.find_turned_leaks(dataset, config, copies, near_pairs_P2)
     for check in (*_CHECKS, *_CHECKS_OF_INPUT[dataset.layout.input_name]):
         found += check(dataset, config)
     severities = ("stop", "warning", "note")

@@ -31,7 +31,8 @@ def find_pixel_shift(dataset: Dataset, config: DataGuardConfig) -> list[Finding]
                         name="pixel_shift",
                         amount=distance,
                         limit=limit,
-                        sentence=f"The {name} of {split} differs from train's by {distance:.1%}.",
+                        sentence=f"The {name} of {split} differs from train's by {distance:.1%} "
+                        f"(a mean of {values.mean():.0f}, in train {train.mean():.0f}).",
                         cure="Find out whether these images come from elsewhere.",
                     )
                 )

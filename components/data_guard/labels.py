@@ -49,27 +49,47 @@ def find_label_shift(dataset: Dataset, config: DataGuardConfig) -> list[Finding]
     limit = shifts.limit(dataset, config.max_label_shift)
     found = []
     for split in SPLITS[1:]:
-        distance, is_chance = _label_distance(dataset, split)
+        compare = _compare_labels if name == "label" else _compare_targets
+        distance, is_chance, sentence = compare(dataset, split)
         if not is_chance:
-            what = "class shares" if name == "label" else "targets"
             found.append(
                 Finding(
                     name="label_shift",
                     amount=distance,
                     limit=limit,
-                    sentence=f"The {what} of {split} differ from train's by {distance:.1%}.",
-                    cure="Split again, or weigh the classes when you read the metrics.",
+                    sentence=sentence,
+                    cure="Split again, or find out whether these rows come from elsewhere or from "
+                    "another time.",
                 )
             )
     return found
 
 
-def _label_distance(dataset: Dataset, split: str) -> tuple[float, bool]:
-    if dataset.layout.answer_name == "label":
-        counts = dataset.class_counts("train"), dataset.class_counts(split)
-        return shifts.share_distance(*counts, num_tests=len(SPLITS) - 1)
-    samples = (dataset.sample(name, _SAMPLE_ROWS)["target"] for name in ("train", split))
-    return shifts.number_distance(*samples, num_tests=len(SPLITS) - 1)
+def _compare_labels(dataset: Dataset, split: str) -> tuple[float, bool, str]:
+    """Returns how far a split's class shares are from training's, if by chance, and a sentence."""
+    counts = dataset.class_counts("train"), dataset.class_counts(split)
+    distance, is_chance = shifts.share_distance(*counts, num_tests=len(SPLITS) - 1)
+    train_K, split_K = (counts_K / max(1, counts_K.sum()) for counts_K in counts)
+    most = int(np.abs(split_K - train_K).argmax())
+    return (
+        distance,
+        is_chance,
+        f"The class shares of {split} differ from train's by {distance:.1%}, most "
+        f"{dataset.layout.class_names[most]} ({split_K[most]:.1%}, in train {train_K[most]:.1%}).",
+    )
+
+
+def _compare_targets(dataset: Dataset, split: str) -> tuple[float, bool, str]:
+    """Returns the same of targets."""
+    train, other = (dataset.sample(name, _SAMPLE_ROWS)["target"] for name in ("train", split))
+    distance, is_chance = shifts.number_distance(train, other, num_tests=len(SPLITS) - 1)
+    medians = [float(np.median(values)) if len(values) else np.nan for values in (other, train)]
+    return (
+        distance,
+        is_chance,
+        f"The targets of {split} differ from train's by {distance:.1%} (a median of "
+        f"{medians[0]:.4g}, in train {medians[1]:.4g}).",
+    )
 
 
 def find_order_bias(dataset: Dataset, config: DataGuardConfig) -> list[Finding]:

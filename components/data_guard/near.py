@@ -36,33 +36,41 @@ def find_near_pairs(dataset: Dataset, copies: Copies) -> np.ndarray:
     Returns:
         int64 array (P, 2) of row numbers, the lower first, sorted.
     """
-    is_repeat_N = np.zeros(dataset.num_rows, bool)
-    is_repeat_N[copies.repeats_P2[:, 0]] = True
-    return _FINDERS[dataset.layout.input_name](dataset, is_repeat_N)
+    finder = _FINDERS[dataset.layout.input_name]
+    return finder(dataset, copies.is_repeat(dataset.num_rows))
 
 
 def find_near_leaks(
     dataset: Dataset, config: DataGuardConfig, near_pairs_P2: np.ndarray
 ) -> list[Finding]:
     """Finds rows of validation and test that nearly equal one of an earlier split."""
-    codes_P2 = dataset.split_codes(near_pairs_P2)
-    # Later splits have higher numbers, so the second of a pair is the one that leaks.
-    across_P2 = near_pairs_P2[codes_P2[:, 0] != codes_P2[:, 1]][:, ::-1]
-    leaks, first = np.unique(across_P2[:, 0], return_index=True)
-    if not len(leaks):
+    leaks_P2 = leaking_pairs(dataset, near_pairs_P2)
+    if not len(leaks_P2):
         return []
-    within_P2 = near_pairs_P2[codes_P2.max(1) == 0]
+    within_P2 = near_pairs_P2[near_pairs_P2[:, 1] < dataset.num_train()]
     return [
         Finding(
             name="near_leaks",
-            amount=leak_share(dataset, across_P2, within_P2),
+            amount=leak_share(dataset, leaks_P2, within_P2),
             limit=config.max_near_leak_share,
-            sentence=f"{counted(len(leaks), dataset.thing)} of validation and test "
-            f"{are(len(leaks))} nearly equal to one of an earlier split.",
-            examples=examples(dataset, across_P2[first]),
+            sentence=f"{counted(len(leaks_P2), dataset.thing)} of validation and test "
+            f"{are(len(leaks_P2))} nearly equal to one of an earlier split.",
+            examples=examples(dataset, leaks_P2),
             cure="Look at them; remove those that are the same from one of the splits.",
         )
     ]
+
+
+def leaking_pairs(dataset: Dataset, pairs_P2: np.ndarray) -> np.ndarray:
+    """Returns the rows that leak, each with one of an earlier split that it goes with.
+
+    Of several that it goes with, one in training comes first.
+    """
+    codes_P2 = dataset.split_codes(pairs_P2)
+    # Later splits have higher numbers, so the second of a pair is the one that leaks.
+    across_P2 = pairs_P2[codes_P2[:, 0] != codes_P2[:, 1]][:, ::-1]
+    _, first = np.unique(across_P2[:, 0], return_index=True)
+    return across_P2[first]
 
 
 def find_near_duplicates(

@@ -24,9 +24,9 @@ def find_near_images(dataset: Dataset, is_repeat_N: np.ndarray) -> np.ndarray:
     """Finds pairs of images that nearly equal each other; see `near_looks.find_near_looks`."""
     look = near_looks.Look(
         is_usable=has_contrast,
-        vectors=lambda rows_R: _halve(near_looks.unit_vectors(flat_greys(rows_R))),
+        vectors=halved_units,
         max_distance=(2 - 2 * MIN_PRODUCT) ** 0.5,
-        is_near=_is_near,
+        is_near=is_near,
     )
     return near_looks.find_near_looks(dataset, is_repeat_N, look)
 
@@ -41,6 +41,11 @@ def has_contrast(rows_R: np.ndarray) -> np.ndarray:
     return flat_greys(rows_R).std(1) >= _MIN_CONTRAST
 
 
+def halved_units(rows_R: np.ndarray) -> np.ndarray:
+    """Returns grey thumbnails of length 1, summed in squares of 2 x 2 pixels."""
+    return _halve(near_looks.unit_vectors(flat_greys(rows_R)))
+
+
 def _halve(vectors_RD: np.ndarray) -> np.ndarray:
     """Sums 2 x 2 pixels such that distances only shrink: 16 x 16 px become 8 x 8."""
     side = round(vectors_RD.shape[1] ** 0.5)
@@ -48,18 +53,18 @@ def _halve(vectors_RD: np.ndarray) -> np.ndarray:
     return near_looks.flatten(blocks.sum((2, 4))) / 2
 
 
-def _is_near(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def is_near(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Returns in which pairs of fingerprints the images nearly equal each other, bool (P,)."""
     greys = flat_greys(left), flat_greys(right)
     products_P = np.einsum("pd,pd->p", *map(near_looks.unit_vectors, greys))
     return (
         (products_P >= MIN_PRODUCT)
-        & is_lit_alike(*greys)
+        & _is_lit_alike(*greys)
         & (_hue_differences(left["colour"], right["colour"]) <= _MAX_HUE_DIFFERENCE)
     )
 
 
-def is_lit_alike(left_PD: np.ndarray, right_PD: np.ndarray) -> np.ndarray:
-    """Returns in which pairs of grey thumbnails brightness and contrast are close, bool (P,)."""
+def _is_lit_alike(left_PD: np.ndarray, right_PD: np.ndarray) -> np.ndarray:
     contrasts = left_PD.std(1), right_PD.std(1)
     brightness_P = np.abs(left_PD.mean(1) - right_PD.mean(1))
     return (brightness_P <= _MAX_BRIGHTNESS_DIFFERENCE) & (

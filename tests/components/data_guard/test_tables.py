@@ -267,6 +267,8 @@ def test_shifted_labels_are_found_in_the_split_that_has_them(tables, tmp_path):
     tables.labels["test"][:120] = 1
     (finding,) = labels.find_label_shift(tables.open(tmp_path), CONFIG)
     assert "of test differ" in finding.sentence and finding.stops
+    counts = [np.mean(tables.labels[split] == 1) for split in ("test", "train")]
+    assert finding.sentence.endswith(f"most bee ({counts[0]:.1%}, in train {counts[1]:.1%}).")
     share = (tables.labels["test"] == 1).mean()
     assert finding.amount == pytest.approx(share - 1 / 3, abs=0.01)
 
@@ -275,7 +277,9 @@ def test_shifted_targets_are_found_in_the_split_that_has_them(tables, tmp_path):
     tables.target = True
     tables.labels["validation"][:] = 5
     (finding,) = labels.find_label_shift(tables.open(tmp_path), CONFIG)
-    assert finding.sentence.startswith("The targets of validation differ") and finding.amount == 1.0
+    assert finding.sentence == (
+        "The targets of validation differ from train's by 100.0% (a median of 5, in train 1)."
+    )
 
 
 def test_labels_that_differ_by_chance_are_no_shift(tables, tmp_path):
