@@ -114,7 +114,7 @@ def _advice(slowest: str, make_stages: MakeStages, config: InputConfig, *, kind:
         return f'Decode once: set input.cache to "memory" (now "{config.cache}").'
     if slowest == "read" and config.cache == "auto":
         return (
-            'input.cache = "auto" chose what there was room for: free memory, so that examples stay '
+            'input.cache = "auto" took what there was room for: free memory, so that examples stay '
             "there, or let other processes read them (--data-service)."
         )
     if slowest == "read":
