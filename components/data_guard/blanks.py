@@ -35,7 +35,7 @@ _BLANKS = {
     "audio": _Blank(is_blank=lambda rows_R: rows_R["swing"] < _SILENCE, what="silent"),
     "series": _Blank(
         # What is missing has no spread.
-        is_blank=lambda rows_R: ~(rows_R["spread"] > 0).any(1),
+        is_blank=lambda rows_R: np.nan_to_num(rows_R["spread"]).max(1) <= 0,
         what="without change in the past",
         cure="Find out whether the meter stood still; take these times out of the source.",
     ),

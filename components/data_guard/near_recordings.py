@@ -16,7 +16,7 @@ MIN_PRODUCT = 0.985
 def find_near_recordings(dataset: Dataset, is_repeat_N: np.ndarray) -> np.ndarray:
     """Finds pairs of recordings that nearly equal each other; see `near_looks.find_near_looks`."""
     look = near_looks.Look(
-        is_usable=lambda rows_R: rows_R["rhythm"].any((1, 2, 3)),
+        is_usable=lambda rows_R: near_looks.flatten(rows_R["rhythm"]).std(1) > 0,
         vectors=_unit_rhythms,
         max_distance=(2 - 2 * MIN_PRODUCT) ** 0.5,
         is_near=_is_near,

@@ -20,7 +20,7 @@ _MAX_DISTANCE = (2 - 2 * MIN_CORRELATION) ** 0.5
 def find_near_windows(dataset: Dataset, is_repeat_N: np.ndarray) -> np.ndarray:
     """Finds pairs of windows that nearly equal each other; see `near_looks.find_near_looks`."""
     look = near_looks.Look(
-        is_usable=lambda rows_R: (rows_R["spread"] > 0).any(1),
+        is_usable=lambda rows_R: np.nan_to_num(rows_R["spread"]).max(1) > 0,
         vectors=lambda rows_R: rows_R["shape"],
         max_distance=_MAX_DISTANCE,
         is_near=_is_near,

@@ -66,7 +66,7 @@ def _mean_turn(vectors_RD: np.ndarray) -> np.ndarray:
     """
     side = round(vectors_RD.shape[1] ** 0.5)
     images = vectors_RD.reshape(-1, side, side)
-    return near_looks.flatten(sum(_turn(images, *turn) for turn in _TURNS) / len(_TURNS))
+    return near_looks.flatten(np.mean([_turn(images, *turn) for turn in _TURNS], axis=0))
 
 
 def _turn(images: np.ndarray, quarters: int, is_mirrored: bool) -> np.ndarray:

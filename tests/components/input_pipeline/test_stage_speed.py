@@ -48,7 +48,7 @@ def test_rate_counts_rows():
     [
         ({"order": 1, "read": 20}, {"cache": "none"}, 'set input.cache to "memory"'),
         ({"order": 1, "read": 20}, {"cache": "memory"}, "read takes .* no setting"),
-        ({"order": 1, "read": 20}, {"cache": "auto"}, "free memory, .* --data-service"),
+        ({"order": 1, "read": 20}, {"cache": "auto"}, "free memory, .*--data-service"),
         (
             {"read": 1, "augment": 10},
             {"augment": {"horizontal_flip": True, "brightness": 0.2}},
