@@ -40,7 +40,8 @@ class DataGuardConfig(StrictConfig):
     max_exact_leak_share: Share = 0.001
     max_near_leak_share: Share = 0.01
     # Of the images there, those that are a mirrored or turned copy of one in a split before theirs.
-    # It informs only, unless it is less than 1: arrows and letters are each other's mirror images.
+    # They are looked for only if it is less than 1, which takes long; arrows and letters are each
+    # other's mirror images by nature.
     max_turned_leak_share: Share = 1.0
     # Of the rows in validation and test, those of a group that another split has too.
     max_group_leak_share: Share = 0.0

@@ -9,7 +9,7 @@ from components.data_guard import near, near_images, near_looks
 from components.data_guard.config import DataGuardConfig
 from components.data_guard.dataset import Dataset
 from components.data_guard.duplicates import Copies, examples
-from components.data_guard.findings import Finding, are, counted
+from components.data_guard.findings import NEVER, Finding, are, counted
 
 # Quarter turns after which an image is mirrored or not; the first leaves it as it is.
 _TURNS = [(quarters, is_mirrored) for is_mirrored in (False, True) for quarters in range(4)]
@@ -18,7 +18,12 @@ _TURNS = [(quarters, is_mirrored) for is_mirrored in (False, True) for quarters 
 def find_turned_leaks(
     dataset: Dataset, config: DataGuardConfig, copies: Copies, near_pairs_P2: np.ndarray
 ) -> list[Finding]:
-    """Finds images of validation and test that are turned copies of one in an earlier split."""
+    """Finds images of validation and test that are turned copies of one in an earlier split.
+
+    Nothing is looked for unless the recipe sets a limit, since it takes much longer than all else.
+    """
+    if config.max_turned_leak_share >= NEVER:
+        return []
     pairs_P2 = find_turned_pairs(dataset, copies, near_pairs_P2)
     leaks_P2 = near.leaking_pairs(dataset, pairs_P2)
     if not len(leaks_P2):

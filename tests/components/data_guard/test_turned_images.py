@@ -48,9 +48,10 @@ def mirrored_leaks(folder, **config):
     return [finding for finding in found if finding.name == "turned_leaks"]
 
 
-def test_turned_images_are_noted_and_stop_the_run_if_the_recipe_says_so(tmp_path):
-    (finding,) = mirrored_leaks(tmp_path)
-    assert finding.severity == "note" and finding.amount == 30 / 300
+def test_turned_images_are_looked_for_if_the_recipe_sets_a_limit(tmp_path):
+    assert mirrored_leaks(tmp_path) == []
+    (finding,) = mirrored_leaks(tmp_path, max_turned_leak_share=0.5)
+    assert finding.severity == "warning" and finding.amount == 30 / 300
     assert finding.sentence.startswith("30 images of validation and test are nearly equal to one")
     assert finding.examples[0] == ("test/00000000", "train/00000000")
     (finding,) = mirrored_leaks(tmp_path, max_turned_leak_share=0.01)
