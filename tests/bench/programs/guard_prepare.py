@@ -41,9 +41,11 @@ class SyntheticBlock:
         labels = generator.integers(0, data_factories.NUM_CLASSES, self.count).tolist()
         for index, values in enumerate(_MAKE[self.kind](generator, self.count)):
             content = repr(values).encode()
-            label = None if self.kind == "series" else labels[index]
             key = f"{self.split}/{self.first_row + index}"
-            yield Row(key, values, label, content, time=self.first_row + index)
+            if self.kind == "series":
+                yield Row(key, values, None, content, time=_TIMES[self.split])
+            else:
+                yield Row(key, values, labels[index], content)
 
 
 def text_rows(generator: np.random.Generator, count: int) -> list[dict[str, bytes]]:
@@ -91,6 +93,8 @@ def series_rows(generator: np.random.Generator, count: int) -> list[dict[str, np
 
 # A kind that a recipe's data can come from; nothing is read.
 _SOURCES = {"image": "image_folder", "audio": "audio_folder"}
+# One time for all windows of a split, so that none is later than a later split's.
+_TIMES = {"train": 0, "validation": 1, "test": 2}
 _MAKE = {"text": text_rows, "table": table_rows, "audio": audio_rows, "series": series_rows}
 
 
