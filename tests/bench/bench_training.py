@@ -3,7 +3,6 @@
 - `epochs`: whole trainings, hooks and validation included, against a bare `model.fit`.
 - `auto`: the auto execution against every point of a grid set by hand, and against a default `fit`.
 - `torch`: the reference transformer against PyTorch, eager; needs `--torch-venv`.
-- `determinism`: what deterministic operations cost.
 - `memory`: the process' memory over 200 epochs.
 
     .venv/bin/python -m tests.bench.bench_training --torch-venv /tmp/torch
@@ -13,7 +12,6 @@ import argparse
 import functools
 import itertools
 import pathlib
-import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 
@@ -21,11 +19,10 @@ import keras
 import tensorflow as tf
 
 from tests.bench import machine, training_epochs
-from tests.bench.process import run_program
 from tests.bench.reference_models import REFERENCES
 from tests.bench.training_runs import FitRun, OwnRun, TorchRun, medians
 
-PARTS = ("epochs", "auto", "torch", "determinism", "memory")
+PARTS = ("epochs", "auto", "torch", "memory")
 GRID = tuple(itertools.product((False, True), (1, 8, 32)))
 # Steps that are timed at once, multiples of 32: about a second each.
 NUM_STEPS = {"cnn": 32, "transformer": 32, "mlp": 1024}
@@ -130,20 +127,6 @@ def compare_torch(rounds: int, torch_venv: pathlib.Path | None) -> str:
     return "\n".join(lines)
 
 
-def compare_determinism(models: Sequence[str], rounds: int) -> str:
-    """Milliseconds per step with and without deterministic operations."""
-    lines = ["| model | off | on | to off |", "|---|---|---|---|"]
-    for name in models:
-        secs: dict[str, list[float]] = {"off": [], "on": []}
-        for _ in range(rounds):
-            for determinism, values in secs.items():
-                answer = run_program("deterministic_steps", name, determinism, NUM_STEPS[name])
-                values.append(answer["step_secs"])
-        off, on = (statistics.median(values) for values in secs.values())
-        lines.append(f"| {name} | {1e3 * off:.2f} | {1e3 * on:.2f} | {on / off:.2f}x |")
-    return "\n".join(lines)
-
-
 def measure_memory() -> str:
     """The process' memory over many epochs."""
     row = training_epochs.memory_over_epochs(num_epochs=NUM_EPOCHS)
@@ -165,7 +148,6 @@ def main() -> None:
         "epochs": lambda: compare_epochs(models, options.rounds),
         "auto": lambda: compare_all_auto(models, options.rounds),
         "torch": lambda: compare_torch(options.rounds, options.torch_venv),
-        "determinism": lambda: compare_determinism(models, options.rounds),
         "memory": measure_memory,
     }
     print(f"{machine.describe()}, Keras {keras.__version__}, TensorFlow {tf.__version__}")
