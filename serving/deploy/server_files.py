@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from serving.deploy import config as deploy_config
-from serving.deploy import text_proto
+from serving.deploy import served, text_proto
 
 MODELS = "models.config"
 BATCHING = "batching.config"
@@ -59,7 +59,7 @@ def _models(config: deploy_config.DeployConfig) -> Mapping[str, Any]:
     return {"model_config_list": {"config": [_model(model) for model in config.models]}}
 
 
-def _model(model: deploy_config.ServedModel) -> Mapping[str, Any]:
+def _model(model: served.ServedModel) -> Mapping[str, Any]:
     policy: Mapping[str, Any] = (
         {"specific": {"versions": sorted(model.versions)}}
         if model.versions
@@ -75,7 +75,7 @@ def _model(model: deploy_config.ServedModel) -> Mapping[str, Any]:
     }
 
 
-def _batching(batching: deploy_config.BatchingConfig) -> Mapping[str, Any]:
+def _batching(batching: served.BatchingConfig) -> Mapping[str, Any]:
     # Most of these are wrapped, so that TF Serving can tell an unset one from zero.
     wrapped = (
         "max_batch_size",
