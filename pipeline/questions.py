@@ -12,11 +12,9 @@ from typing import Any
 
 from components.ingest import errors
 from components.ingest.features.config import TableFeature
+from serving.export import image_files
 
 DEFAULT_SIGNATURE, FILE_SIGNATURE = "serving_default", "serve_bytes"
-# How the formats that a model decodes begin.
-_IMAGE_STARTS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"BM")
-_RECORDING_STARTS = (b"RIFF",)
 # Kind of input -> the option that asks a model of it.
 OPTIONS = {
     "image": "--image",
@@ -78,26 +76,34 @@ def make(option: str, given: str, facts: Mapping[str, Any]) -> Question:
 
 
 def _read_image(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    content = _read_file(given, "--image", _IMAGE_STARTS, formats="a PNG, JPEG, GIF or BMP file")
+    formats = f"a {image_files.FORMATS} file"
+    content = _read_file(given, "--image", image_files.is_image, formats=formats)
     return {"image_bytes": content}
 
 
 def _read_recording(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {"audio_bytes": _read_file(given, "--audio", _RECORDING_STARTS, formats="a WAV file")}
+    return {"audio_bytes": _read_file(given, "--audio", _is_recording, formats="a WAV file")}
+
+
+def _is_recording(content: bytes) -> bool:
+    # WebP images begin with RIFF too.
+    return content[:4] == b"RIFF" and content[8:12] == b"WAVE"
 
 
 def _read_text(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": given.encode()}
 
 
-def _read_file(given: str, option: str, starts: tuple[bytes, ...], *, formats: str) -> bytes:
+def _read_file(
+    given: str, option: str, is_right: Callable[[bytes], bool], *, formats: str
+) -> bytes:
     try:
         content = pathlib.Path(given).read_bytes()
     except OSError as error:
         raise PredictionError(
             f"The file cannot be read: {error.strerror}. Received: {option} {given}."
         ) from None
-    if not content.startswith(starts):
+    if not is_right(content):
         raise PredictionError(
             f"Expected {formats}. Received: {option} {given}, which "
             f"{'is empty' if not content else f'begins with {content[:4]!r}'}."

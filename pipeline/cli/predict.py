@@ -10,6 +10,7 @@ import click
 from pipeline import prediction
 from pipeline.cli import group
 from pipeline.questions import PredictionError
+from serving.export import image_files
 
 
 @click.command("predict", short_help="Ask a model about files, texts or rows.")
@@ -20,7 +21,7 @@ from pipeline.questions import PredictionError
     type=click.Path(path_type=pathlib.Path),
     help="Folder of a SavedModel, or of its numbered versions, of which the highest answers.",
 )
-@click.option("--image", multiple=True, help="PNG, JPEG, GIF or BMP file. Repeatable.")
+@click.option("--image", multiple=True, help=f"{image_files.FORMATS} file. Repeatable.")
 @click.option("--audio", multiple=True, help="WAV file. Repeatable.")
 @click.option("--text", multiple=True, help="Text. Repeatable.")
 @click.option(

@@ -25,7 +25,7 @@ def served_images(shape_HWC: tuple[int, int, int], *, dtype: str) -> entries.Ser
     """Serves images in three ways.
 
     - `serving_default`: `image`, pixels (B, H, W, C) in [0, 255], of the model's own input dtype;
-    - `serve_bytes`: `image_bytes`, string (B,), whole PNG or JPEG files;
+    - `serve_bytes`: `image_bytes`, string (B,), whole files, see `image_files.FORMATS`;
     - `serve_examples`: `examples`, string (B,), serialized tf.Examples with a bytes feature
       `image`.
 

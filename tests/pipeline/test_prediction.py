@@ -115,7 +115,7 @@ def test_a_missing_image_is_refused(published, tmp_path):
 def test_a_file_that_is_no_image_is_refused(published, tmp_path):
     path = tmp_path / "notes.png"
     path.write_text("notes")
-    assert "Expected a PNG, JPEG, GIF or BMP file." in _refusal(published, path)
+    assert "Expected a PNG, JPEG, WebP, BMP or GIF file." in _refusal(published, path)
 
 
 def test_an_empty_file_is_refused(published, tmp_path):
