@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,22 @@ def _make_config(values: dict[str, str]) -> config.ServerConfig:
         raise group.BadInputError(f"{place}{reason.rstrip('.')}.{received}") from None
 
 
+def _describe_models(versions: Mapping[str, Sequence[int]]) -> str:
+    """Returns the models and their versions in words.
+
+    >>> _describe_models({"digits": [3], "taxi": [1, 2], "voices": []})
+    'digits version 3, taxi versions 1 and 2, voices without a version'
+    """
+    described = []
+    for name, numbers in versions.items():
+        if not numbers:
+            described.append(f"{name} without a version")
+            continue
+        listed = " and ".join(str(number) for number in numbers)
+        described.append(f"{name} version{'s' if len(numbers) > 1 else ''} {listed}")
+    return ", ".join(described) or "no model"
+
+
 def _serve(settings: config.ServerConfig) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("kerasline").setLevel(logging.INFO)
@@ -119,8 +135,11 @@ def _serve(settings: config.ServerConfig) -> None:
 
     def announce(server: "app.Server") -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        click.echo(f"REST and a page at http://{host}:{server.rest_port}/")
-        click.echo(f"gRPC at {host}:{server.grpc_port}")
+        click.echo(
+            f"Ready: {_describe_models(server.available_versions())}. "
+            f"REST and a page at http://{host}:{server.rest_port}/, "
+            f"gRPC at {host}:{server.grpc_port}"
+        )
 
     try:
         asyncio.run(app.serve(settings, announce))

@@ -9,6 +9,8 @@ from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 
 # The loader's own bookkeeping, not something to call.
 _INIT_SIGNATURE = "__saved_model_init_op"
+# Where TF1 keeps the same, the newer first.
+_INIT_COLLECTIONS = ("saved_model_main_op", "legacy_init_op")
 
 
 def read_signatures(model_dir: pathlib.Path) -> Mapping[str, meta_graph_pb2.SignatureDef]:
@@ -29,6 +31,16 @@ def callable_signatures(
         for name, signature in graph.signature_def.items()
         if name != _INIT_SIGNATURE
     }
+
+
+def init_operation(graph: meta_graph_pb2.MetaGraphDef) -> str:
+    """Returns the name of the operation to run once after loading; empty if there is none."""
+    if _INIT_SIGNATURE in graph.signature_def:
+        return graph.signature_def[_INIT_SIGNATURE].outputs[_INIT_SIGNATURE].name
+    for key in _INIT_COLLECTIONS:
+        if key in graph.collection_def:
+            return graph.collection_def[key].node_list.value[0]
+    return ""
 
 
 def set_method_name(model_dir: pathlib.Path, signature_name: str, method_name: str) -> None:

@@ -22,6 +22,7 @@ from serving.server import (
     manager,
     metrics,
     model_configs,
+    rehearsal,
     rest_routes,
     text_protos,
     tls,
@@ -57,7 +58,11 @@ class Server:
         self._first_configs = self._read_configs()
         counters = metrics.Metrics()
         self._models = manager.Manager(
-            loading.Loader(_loader_options(config), counters),
+            loading.Loader(
+                _loader_options(config),
+                counters,
+                rehearsal.Rehearsal(as_content=config.enable_serialization_as_tensor_content),
+            ),
             allow_labels_for_unavailable_versions=(
                 config.allow_version_labels_for_unavailable_models
             ),
@@ -67,6 +72,7 @@ class Server:
         )
         self._rest = rest_routes.RestApi(
             self._engine,
+            self._models,
             counters,
             rest_routes.RestOptions(
                 timeout_secs=config.rest_api_timeout_in_ms / 1_000,
@@ -97,6 +103,7 @@ class Server:
         await self._models.apply(self._first_configs)
         self._grpc = grpc_services.GrpcServer(
             self._engine,
+            self._models,
             front_end=config.grpc_frontend,
             has_health=config.enable_grpc_healthcheck_service,
             channel_arguments=parse_channel_arguments(config.grpc_channel_arguments),
@@ -109,6 +116,10 @@ class Server:
             self._poll_every(config.file_system_poll_wait_seconds, self._models.poll)
         if config.model_config_file_poll_wait_seconds > 0:
             self._poll_every(config.model_config_file_poll_wait_seconds, self._reload)
+
+    def available_versions(self) -> dict[str, list[int]]:
+        """Returns the numbers of the versions that answer, by model."""
+        return {name: self._models.available_numbers(name) for name in self._models.model_names}
 
     async def stop(self) -> None:
         """Refuses new requests, finishes those that have begun, then frees everything."""

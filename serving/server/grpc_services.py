@@ -25,6 +25,7 @@ from serving.server import (
     grpc_http2,
     http2_server,
     inference,
+    manager,
     model_service,
     tls,
 )
@@ -47,14 +48,16 @@ _MODEL_SERVICE = "tensorflow.serving.ModelService"
 class Services:
     """What is answered: one function for each method, from bytes to bytes."""
 
-    def __init__(self, engine: inference.Inference, *, has_health: bool):
+    def __init__(self, engine: inference.Inference, models: manager.Manager, *, has_health: bool):
         """Collects the methods.
 
         Args:
             engine: What answers.
+            models: What it answers with.
             has_health: Also answer grpc.health.v1, with the readiness of the models.
         """
         self._engine = engine
+        self._models = models
         self.is_draining = False
         named: dict[str, dict[str, grpc_http2.Method]] = {
             _PREDICTION_SERVICE: self._prediction_methods(),
@@ -97,7 +100,7 @@ class Services:
         }
 
     def _model_methods(self) -> dict[str, grpc_http2.Method]:
-        models = self._engine.models
+        models = self._models
 
         async def status(
             request: get_model_status_pb2.GetModelStatusRequest, deadline: float
@@ -119,7 +122,7 @@ class Services:
     async def _check_health(self, body: bytes, deadline: float) -> bytes:
         # HealthCheckRequest.service (1, text): empty for the server, else a model's name.
         service = body[2:].decode(errors="replace")
-        models = self._engine.models
+        models = self._models
         names = models.model_names
         if service and service not in names:
             raise errors.ServingError(errors.Code.NOT_FOUND, f"Unknown service: {service}")
@@ -134,6 +137,7 @@ class GrpcServer:
     def __init__(
         self,
         engine: inference.Inference,
+        models: manager.Manager,
         *,
         front_end: Literal["grpcio", "http2"],
         has_health: bool,
@@ -143,11 +147,12 @@ class GrpcServer:
 
         Args:
             engine: What answers.
+            models: What it answers with.
             front_end: `grpcio`, with everything; or `http2`, which is faster.
             has_health: Also answer grpc.health.v1, with the readiness of the models.
             channel_arguments: Passed to grpcio as they are.
         """
-        self._services = Services(engine, has_health=has_health)
+        self._services = Services(engine, models, has_health=has_health)
         self._server: _AioServer | http2_server.Http2Server
         if front_end == "grpcio":
             self._server = _AioServer(self._services, channel_arguments)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
+from typing import Protocol
 
 import numpy as np
 from tensorflow_serving.apis import get_model_metadata_pb2, predict_pb2
@@ -12,7 +13,6 @@ from serving.server import (
     batch_tasks,
     calls,
     errors,
-    manager,
     metrics,
     model_configs,
     predict_messages,
@@ -23,10 +23,20 @@ from serving.server import (
 )
 
 
+class Models(Protocol):
+    """What is asked of a manager."""
+
+    def find(self, name: str, *, version: int | None = None, label: str = "") -> versions.Version:
+        """Returns the version that answers, or raises ServingError."""
+
+    def config(self, name: str) -> model_configs.ModelConfig | None:
+        """Returns a model's config; requests for a model without one are not counted."""
+
+
 class Inference:
     """Answers requests with the models that a manager keeps loaded."""
 
-    def __init__(self, models: manager.Manager, counters: metrics.Metrics, *, as_content: bool):
+    def __init__(self, models: Models, counters: metrics.Metrics, *, as_content: bool):
         """Joins the parts.
 
         Args:
@@ -34,7 +44,7 @@ class Inference:
             counters: Where requests are counted.
             as_content: Put response tensors in `tensor_content`, instead of typed fields.
         """
-        self.models = models
+        self._models = models
         self._metrics = counters
         self._as_content = as_content
         self._reader = predict_messages.RequestReader()
@@ -42,7 +52,7 @@ class Inference:
 
     def measured(self, call: calls.Call, api: str) -> "_Measurement":
         """Counts what is done in the block as a request, with the status that it ends with."""
-        return _Measurement(self.models, self._metrics, call, api)
+        return _Measurement(self._models, self._metrics, call, api)
 
     def use(self, call: calls.Call) -> versions.Version:
         """Returns the version that a call names; in a `with` block it stays loaded.
@@ -50,7 +60,7 @@ class Inference:
         Raises:
             ServingError: NOT_FOUND or INVALID_ARGUMENT, in TF Serving's words.
         """
-        return self.models.find(call.model_name, version=call.version, label=call.label)
+        return self._models.find(call.model_name, version=call.version, label=call.label)
 
     async def run(
         self,
@@ -180,7 +190,7 @@ class Inference:
         return log if log is not None and log.wants_next() else None
 
     def _log(self, model_name: str) -> request_log.RequestLog | None:
-        config = self.models.config(model_name)
+        config = self._models.config(model_name)
         if config is None or config.logging is None:
             return None
         if config.logging not in self._logs:
@@ -210,9 +220,7 @@ class _Measurement:
 
     __slots__ = ("_api", "_call", "_metrics", "_models", "_start")
 
-    def __init__(
-        self, models: manager.Manager, counters: metrics.Metrics, call: calls.Call, api: str
-    ):
+    def __init__(self, models: Models, counters: metrics.Metrics, call: calls.Call, api: str):
         self._models, self._metrics = models, counters
         self._call, self._api = call, api
 

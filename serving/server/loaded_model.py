@@ -63,6 +63,8 @@ class LoadedModel:
             )
             for name, definition in saved_model_file.callable_signatures(self.meta_graph).items()
         }
+        # The first warm-up record's signature and first row, if there is one.
+        self.sample: tuple[str, backends.Arrays] | None = None
         self._options = options
         self._load(self._first_threads())
         if options.warm_up:
@@ -104,7 +106,9 @@ class LoadedModel:
 
     def _load(self, threads: backends.Threads) -> None:
         self.threads = threads
-        self._backend = backends.load(self.directory, self._options.engine, threads)
+        self._backend = backends.load(
+            self.directory, self.meta_graph, self._options.engine, threads
+        )
         self._runners: dict[str, Callable[[backends.Arrays], list[np.ndarray]]] = {}
 
     def _warm_up(self) -> None:
@@ -112,12 +116,19 @@ class LoadedModel:
             try:
                 name, inputs = self._read_record(record)
                 self.run(name, inputs)
+                if count == 1:
+                    self.sample = name, self._first_row(name, inputs)
                 if count == 1 and self._options.threads is None:
                     self._reconsider_threads(name, inputs)
             except errors.ServingError as error:
                 raise ValueError(
                     f"Warm-up record {count} of {self.directory} failed: {error.message}"
                 ) from error
+
+    def _first_row(self, signature_name: str, inputs: backends.Arrays) -> backends.Arrays:
+        if not self.signatures[signature_name].is_batchable:
+            return inputs
+        return {key: array[:1] for key, array in inputs.items()}
 
     def _reconsider_threads(self, signature_name: str, inputs: backends.Arrays) -> None:
         """Loads the model anew if a request takes long on one thread, each time that it is run."""

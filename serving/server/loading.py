@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent import futures
 
 from serving.export import manifest
-from serving.server import batching, errors, loaded_model, metrics, storage, versions
+from serving.server import batching, errors, loaded_model, metrics, rehearsal, storage, versions
 
 _log = logging.getLogger("kerasline.serve")
 
@@ -38,13 +38,17 @@ class LoaderOptions:
 class Loader:
     """Loads and unloads the versions of models, as their policies want it."""
 
-    def __init__(self, options: LoaderOptions, counters: metrics.Metrics):
+    def __init__(
+        self, options: LoaderOptions, counters: metrics.Metrics, rehearsals: rehearsal.Rehearsal
+    ):
         """Starts the threads that load.
 
         Args:
             options: How.
             counters: Where runs of the graphs are counted.
+            rehearsals: What each version goes through before it is available.
         """
+        self._rehearsals = rehearsals
         self._options = options
         self._metrics = counters
         self._threads = futures.ThreadPoolExecutor(options.num_load_threads, "load")
@@ -118,6 +122,7 @@ class Loader:
             _log.error("Model %s version %d: %s", model.config.name, number, version.error)
             return
         version.batcher = self._make_batcher(model.config.name, version)
+        await self._rehearsals.play(model.config.name, version)
         version.state = versions.State.AVAILABLE
         _log.info(
             "Model %s version %d is available after %.2f s.",
@@ -133,7 +138,8 @@ class Loader:
             options = dataclasses.replace(self._options.default_batching, is_enabled=is_own)
 
         def on_run(seconds: float, num_rows: int) -> None:
-            self._metrics.run_done(model_name=name, micros=seconds * 1e6, num_rows=num_rows)
+            if version.state is not versions.State.LOADING:
+                self._metrics.run_done(model_name=name, micros=seconds * 1e6, num_rows=num_rows)
 
         return batching.Batcher(version.model.run, options, name=f"run-{name}", on_run=on_run)
 

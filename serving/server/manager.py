@@ -93,6 +93,10 @@ class Manager:
         model = self._models.get(name)
         return model is not None and bool(model.available())
 
+    def available_numbers(self, name: str) -> list[int]:
+        """Returns the numbers of the versions of a configured model that can answer, in order."""
+        return sorted(version.number for version in self._models[name].available())
+
     def statuses(
         self, name: str, *, version: int | None = None, label: str = ""
     ) -> list[versions.Version]:

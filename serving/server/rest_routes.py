@@ -19,6 +19,7 @@ from serving.server import (
     json_examples,
     json_input,
     json_output,
+    manager,
     metrics,
     model_service,
     page,
@@ -55,9 +56,14 @@ class RestApi:
     """The HTTP handler: one request in, one response out."""
 
     def __init__(
-        self, engine: inference.Inference, counters: metrics.Metrics, options: RestOptions
+        self,
+        engine: inference.Inference,
+        models: manager.Manager,
+        counters: metrics.Metrics,
+        options: RestOptions,
     ):
         self._engine = engine
+        self._models = models
         self._metrics = counters
         self._options = options
         predictor = rest_predict.Predictor(engine)
@@ -98,7 +104,7 @@ class RestApi:
         if path == "/":
             return http_messages.Response(200, page.html(), "text/html; charset=utf-8")
         if path == "/page/state":
-            return http_messages.Response(200, page.state(self._engine.models, self._metrics))
+            return http_messages.Response(200, page.state(self._models, self._metrics))
         if path == "/health/live":
             return http_messages.Response(200, b"{}")
         if path == "/health/ready":
@@ -110,8 +116,8 @@ class RestApi:
 
     def _readiness(self) -> http_messages.Response:
         """Ready means: not shutting down, and every configured model answers."""
-        names = self._engine.models.model_names
-        missing = [name for name in names if not self._engine.models.has_available(name)]
+        names = self._models.model_names
+        missing = [name for name in names if not self._models.has_available(name)]
         if self.is_draining or missing or not names:
             reason = "shutting down" if self.is_draining else f"models without a version: {missing}"
             return http_messages.refusal(503, f"Not ready: {reason}.")
@@ -149,9 +155,9 @@ class RestApi:
             raise errors.invalid("Missing model name in request.")
         call = _call(name, version, label)
         if metadata:
-            body = model_service.metadata_json(self._engine.models, call)
+            body = model_service.metadata_json(self._models, call)
         else:
-            response = model_service.status_response(self._engine.models, call)
+            response = model_service.status_response(self._models, call)
             body = model_service.to_json(model_service.to_dict(response))
         return http_messages.Response(200, body)
 

@@ -23,6 +23,7 @@ from tests.bench import (
     machine,
     serving_load,
     serving_processes,
+    serving_start,
     serving_swap,
     serving_tables,
 )
@@ -59,11 +60,10 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bench_serving_"))
     serving_processes.export_model(folder, arguments.channels)
+    starts = serving_start.measure_starts(folder)
     servers = [
         serving_processes.OwnServer(folder, flags) for flags in (["--grpc_frontend=http2"], [])
     ]
-    # Nothing was asked before.
-    first = serving_load.measure_load(folder, "grpc", servers[0].grpc_port, 1)
     raw = serving_processes.RawCallable(folder)
     peers = serving_processes.start_peers(folder, arguments.peers_venv)
     try:
@@ -83,11 +83,11 @@ def main() -> None:
         serving_tables.throughput_table(rounds),
         serving_tables.latency_table(rounds),
         serving_tables.peers_line(rounds),
-        serving_tables.first_request_line(first),
+        serving_tables.start_lines(starts),
         *[serving_tables.swap_line(swap, clients) for clients, swap in swaps.items()],
         sep="\n\n",
     )
-    print(json.dumps({"rounds": rounds, "first": first, "swaps": list(swaps.values())}))
+    print(json.dumps({"rounds": rounds, "starts": starts, "swaps": list(swaps.values())}))
 
 
 if __name__ == "__main__":

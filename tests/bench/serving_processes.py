@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -65,12 +66,10 @@ class OwnServer:
             cwd=process.REPOSITORY,
         )
         assert self._process.stdout is not None
-        lines = [self._process.stdout.readline() for _ in range(2)]
-        if not lines[1]:
+        found = re.search(r"http://.*:(\d+)/, gRPC at .*:(\d+)$", self._process.stdout.readline())
+        if found is None:
             raise SystemExit(f"The server did not start: {' '.join(command)}")
-        self.rest_port, self.grpc_port = (
-            int(line.rstrip("/\n").rpartition(":")[2]) for line in lines
-        )
+        self.rest_port, self.grpc_port = int(found[1]), int(found[2])
 
     def stop(self) -> None:
         """Lets it drain."""

@@ -1,8 +1,9 @@
 """The tables that the serving benchmark prints, in Markdown."""
 
 import statistics
+from collections.abc import Mapping
 
-from tests.bench import serving_processes
+from tests.bench import serving_processes, serving_start
 
 MANY_CLIENTS = 64
 # Names of measurements -> how they are called in the tables.
@@ -72,12 +73,22 @@ def peers_line(rounds: Rounds) -> str:
     return f"Best peer: {best}; of its requests a second, {words}."
 
 
-def first_request_line(load: serving_processes.Row) -> str:
-    """Compares the first request that a server was ever asked with those that came after it."""
-    first_ms, p99_ms = load["first_us"] / 1e3, load["p99_us"] / 1e3
+def start_lines(starts: Mapping[str, list[serving_processes.Row]]) -> str:
+    """Compares a start with TensorFlow's, and each server's first request with its later ones."""
+    bare, server = starts["bare"], starts["server"]
+    ready = serving_start.median_ratio(server, "ready_secs", bare, "ready_secs")
+    first = serving_start.median_ratio(server, "first_us", server, "p99_us")
+    shares = ", ".join(f"{row['first_us'] / row['p99_us']:.2f}x" for row in server)
     return (
-        f"First request {first_ms:.2f} ms, {first_ms / p99_ms:.2f}x of the p99 of {p99_ms:.2f} ms."
+        f"Ready after {_middle(server, 'ready_secs'):.2f} s, importing TensorFlow and loading "
+        f"alone {_middle(bare, 'ready_secs'):.2f} s: {ready:.2f}x.\n\n"
+        f"First request {_middle(server, 'first_us') / 1e3:.2f} ms, p99 after it "
+        f"{_middle(server, 'p99_us') / 1e3:.2f} ms: {first:.2f}x, the median of {shares}."
     )
+
+
+def _middle(rows: list[serving_processes.Row], field: str) -> float:
+    return statistics.median(row[field] for row in rows)
 
 
 def swap_line(swap: serving_processes.Row, num_clients: int) -> str:

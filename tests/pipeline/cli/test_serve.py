@@ -42,9 +42,14 @@ def start(*words):
     guard = threading.Timer(300, process.kill)
     guard.start()
     try:
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found, "The server did not start."
-        yield process, found[0].rstrip("/")
+        line = process.stdout.readline()
+        found = re.fullmatch(
+            r"Ready: tiny version 1\. REST and a page at (http://127\.0\.0\.1:\d+)/, "
+            r"gRPC at 127\.0\.0\.1:\d+\n",
+            line,
+        )
+        assert found, f"The server did not start: {line!r}"
+        yield process, found[1]
     finally:
         guard.cancel()
         process.kill()
