@@ -12,7 +12,7 @@ from components.input_pipeline.config import InputConfig
 from components.trainer.config import TrainingConfig
 from components.transform.config import FITTED_INPUTS
 from models.base_config import StrictConfig
-from models.config import ARCHITECTURES, CnnConfig, ModelConfig
+from models.config import ARCHITECTURES, FLOAT8_ARCHITECTURES, CnnConfig, ModelConfig
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,49}")
 
@@ -104,6 +104,17 @@ class Recipe(StrictConfig):
             raise ValueError(
                 f"model.architecture must be one that reads data.{kind}: {', '.join(valid)}. "
                 f"Received: architecture = {self.model.architecture!r}. Change the model."
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
+    def _float8_has_matrix_products(self) -> Self:
+        architecture = self.model.architecture
+        if self.training.precision == "float8" and architecture not in FLOAT8_ARCHITECTURES:
+            raise ValueError(
+                'training.precision = "float8" needs dense layers, which these architectures have: '
+                f"{', '.join(FLOAT8_ARCHITECTURES)}. Received: architecture = {architecture!r}. "
+                'Use "auto" or "mixed_bfloat16".'
             )
         return self
 

@@ -7,6 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from components.trainer import float8
+
 
 class WeightAverage:
     """Averages the trainable weights over steps; make it in the strategy's scope.
@@ -20,7 +22,7 @@ class WeightAverage:
     """
 
     def __init__(self, model: keras.Model, *, momentum: float):
-        self._model = model
+        self._weights = float8.learned_variables(model)
         self._momentum = momentum
         self.variables = [
             tf.Variable(
@@ -29,7 +31,7 @@ class WeightAverage:
                 name=f"average_{index}",
                 aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
             )
-            for index, variable in enumerate(model.trainable_variables)
+            for index, variable in enumerate(self._weights)
         ]
 
     def update(self, num_updates: tf.Tensor, strategy: tf.distribute.Strategy) -> None:
@@ -45,7 +47,7 @@ class WeightAverage:
         def mix(average: tf.Variable, weight: tf.Tensor, momentum: tf.Tensor) -> None:
             average.assign(momentum * average + (1.0 - momentum) * weight)
 
-        for average, variable in zip(self.variables, self._model.trainable_variables, strict=True):
+        for average, variable in zip(self.variables, self._weights, strict=True):
             strategy.extended.update(average, mix, args=(variable.value, momentum))
 
     @contextlib.contextmanager
@@ -55,10 +57,7 @@ class WeightAverage:
         Args:
             strategy: The strategy in whose scope the model was made.
         """
-        own = [
-            np.array(keras.ops.convert_to_numpy(variable))
-            for variable in self._model.trainable_variables
-        ]
+        own = [np.array(keras.ops.convert_to_numpy(variable)) for variable in self._weights]
         self.copy_to_model(strategy)
         try:
             yield
@@ -75,5 +74,5 @@ class WeightAverage:
 
     def _set_model(self, values: list[np.ndarray], strategy: tf.distribute.Strategy) -> None:
         with strategy.scope():
-            for variable, value in zip(self._model.trainable_variables, values, strict=True):
+            for variable, value in zip(self._weights, values, strict=True):
                 variable.assign(value)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from components.trainer import (
     config,
+    float8,
     fused_encoder,
     fused_norm,
     logs,
@@ -91,8 +92,9 @@ def build(
     Raises:
         ValueError: If a setting does not fit the model.
     """
-    model = registry.build_model(model_config, inputs=inputs, head=head)
-    freeze(model, training.frozen_layers)
+    model = build_model(model_config, training, inputs=inputs, head=head)
+    if training.precision == "float8":
+        float8.switch_on(model)
     warning = small_norm_batch(model, training)
     if warning:
         logs.message(warning)
@@ -112,7 +114,9 @@ def build(
     is_float16 = keras.config.dtype_policy().name == "mixed_float16"
     built_step = train_step.TrainStep(
         model,
-        optimizer.make_optimizer(training.optimizer, rate, variables=model.trainable_variables),
+        optimizer.make_optimizer(
+            training.optimizer, rate, variables=float8.learned_variables(model)
+        ),
         loss,
         strategy=strategy,
         options=train_step.StepOptions(
@@ -133,6 +137,29 @@ def build(
         plateau=_plateau(training),
         network=network,
     )
+
+
+def build_model(
+    model_config: ModelConfig,
+    training: config.TrainingConfig,
+    *,
+    inputs: input_specs.InputSpec,
+    head: heads.Head,
+) -> keras.Model:
+    """Builds the model as it is exported; call it in the scopes of strategy and policy.
+
+    Args:
+        model_config: The recipe's model.
+        training: The recipe's training, which says what is frozen.
+        inputs: What the model reads.
+        head: What the model ends with.
+
+    Raises:
+        ValueError: If a setting does not fit the model.
+    """
+    model = registry.build_model(model_config, inputs=inputs, head=head)
+    freeze(model, training.frozen_layers)
+    return model
 
 
 def _loss(training: config.TrainingConfig, head: heads.Head) -> train_step.LossFunction:

@@ -6,13 +6,15 @@ another name, forced to disk and renamed, so that a kill at any moment leaves th
 """
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import pathlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,8 @@ class CheckpointStore:
         self._keep_best = keep_best
         self._writer = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._pending: concurrent.futures.Future[None] | None = None
+        # Name of each whole checkpoint -> its score; read once, since states grow with the run.
+        self._known_scores: dict[str, float | None] | None = None
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Starts to write a checkpoint; waits for the one before it.
@@ -131,15 +135,14 @@ class CheckpointStore:
         return sorted(self.directory.glob(f"{_PREFIX}*"))
 
     def _scores(self) -> dict[pathlib.Path, float]:
-        scores = {}
-        for path in self._paths():
-            try:
-                score = _read_state(path)["score"]
-            except DamagedCheckpointError:
-                continue
-            if score is not None:
-                scores[path] = score
-        return scores
+        paths = {path.name: path for path in self._paths()}
+        if self._known_scores is None:
+            self._known_scores = _read_scores(paths.values())
+        return {
+            paths[name]: score
+            for name, score in self._known_scores.items()
+            if name in paths and score is not None
+        }
 
     def _write(self, checkpoint: Checkpoint) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -153,6 +156,8 @@ class CheckpointStore:
             shutil.rmtree(final)
         partial.rename(final)
         _sync(self.directory)
+        if self._known_scores is not None:
+            self._known_scores[final.name] = checkpoint.score
         self._remove_surplus()
 
     def _remove_surplus(self) -> None:
@@ -212,9 +217,10 @@ def check_config(path: pathlib.Path, written: Mapping[str, Any], wanted: Mapping
 
 
 def _write_files(directory: pathlib.Path, checkpoint: Checkpoint) -> None:
-    with open(directory / _ARRAYS, "xb") as file:
-        np.savez(file, allow_pickle=False, **dict(checkpoint.arrays))
-    arrays_sha256 = hashlib.sha256((directory / _ARRAYS).read_bytes()).hexdigest()
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **dict(checkpoint.arrays))
+    arrays_sha256 = hashlib.sha256(buffer.getbuffer()).hexdigest()
+    (directory / _ARRAYS).write_bytes(buffer.getbuffer())
     state = {
         "format": _FORMAT,
         "global_step": checkpoint.global_step,
@@ -238,6 +244,14 @@ def _read_state(path: pathlib.Path) -> dict[str, Any]:
     if _digest(state) != digest:
         raise _damaged(path, f"{_STATE} does not have its own digest")
     return state
+
+
+def _read_scores(paths: Iterable[pathlib.Path]) -> dict[str, float | None]:
+    scores = {}
+    for path in paths:
+        with contextlib.suppress(DamagedCheckpointError):
+            scores[path.name] = _read_state(path)["score"]
+    return scores
 
 
 def _digest(state: Mapping[str, Any]) -> str:

@@ -106,7 +106,7 @@ class TrainingConfig(StrictConfig):
     global_batch_size: PositiveInt
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: ScheduleConfig = ScheduleConfig()
-    precision: Literal["auto", "float32", "mixed_float16", "mixed_bfloat16"] = "auto"
+    precision: Literal["auto", "float32", "mixed_float16", "mixed_bfloat16", "float8"] = "auto"
     # cross_entropy of classes and huber of numbers if unset.
     loss: Loss | None = None
     # Of cross_entropy alone.
@@ -129,6 +129,8 @@ class TrainingConfig(StrictConfig):
     tensorboard: bool = True
     steps_per_execution: PositiveInt | Literal["auto"] = "auto"
     jit_compile: bool | Literal["auto"] = "auto"
+    # The same bits every time on a GPU too, where that takes longer; a processor has them anyway.
+    deterministic: bool = False
 
     @pydantic.model_validator(mode="after")
     def _is_consistent(self) -> Self:

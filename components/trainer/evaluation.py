@@ -9,13 +9,13 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from components.trainer import metrics, step
+from components.trainer import float8, metrics, step
 
 
 def make_evaluate(
     model: keras.Model, loss_function: step.LossFunction, *, strategy: tf.distribute.Strategy
 ) -> Callable[[Iterable[Any]], dict[str, float]]:
-    """Makes a function that measures the model on a dataset; it is traced once.
+    """Makes a function that measures the model on a dataset; it is traced once, without float8.
 
     Args:
         model: Functional model that returns `{"logits": (B, K)}` or `{"predictions": (B, N)}`.
@@ -48,7 +48,8 @@ def make_evaluate(
         return totals
 
     def evaluate(dataset: Iterable[Any]) -> dict[str, float]:
-        totals = sum_over(dataset)
+        with float8.switched_off(model):
+            totals = sum_over(dataset)
         return metrics.means({name: float(total) for name, total in totals.items()})
 
     return evaluate

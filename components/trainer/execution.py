@@ -17,7 +17,7 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
-from components.trainer import memory_trial, schedule, snapshot, strategy
+from components.trainer import determinism, memory_trial, schedule, snapshot, strategy
 from components.trainer import step as train_step
 from models.base_config import StrictConfig
 
@@ -42,11 +42,13 @@ class Execution(StrictConfig):
         jit_compile: True if XLA compiles the step.
         rematerialisation: What it saves and costs; None where the recipe does not ask for it, or
             where it was not measured.
+        deterministic: What deterministic operations cost; None likewise.
     """
 
     steps_per_execution: int
     jit_compile: bool
     rematerialisation: memory_trial.RematerialisationCost | None = None
+    deterministic: determinism.DeterminismCost | None = None
 
     def sentence(self) -> str:
         """Says how the steps are executed.
@@ -56,8 +58,8 @@ class Execution(StrictConfig):
         """
         compiled = "yes" if self.jit_compile else "no"
         text = f"Steps between two returns to Python: {self.steps_per_execution}; compiled by XLA: "
-        cost = self.rematerialisation
-        return f"{text}{compiled}." if cost is None else f"{text}{compiled}. {cost.sentence()}"
+        costs = [cost.sentence() for cost in (self.rematerialisation, self.deterministic) if cost]
+        return " ".join([f"{text}{compiled}.", *costs])
 
 
 def choose(

@@ -18,11 +18,11 @@ def train_or_explain(request: train_request.TrainRequest) -> train.TrainResult:
         request: What to train.
 
     Raises:
-        OutOfMemoryError: If the device's memory ran out.
+        OutOfMemoryError: If the memory of the device or of this machine ran out.
     """
     try:
         return train.train(request)
-    except tf.errors.ResourceExhaustedError as error:
+    except (tf.errors.ResourceExhaustedError, MemoryError) as error:
         raise OutOfMemoryError(_sentence(request, estimate.estimate(request))) from error
 
 

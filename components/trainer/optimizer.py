@@ -73,7 +73,7 @@ def make_optimizer(
     Args:
         optimizer: The recipe's optimizer.
         learning_rate: A rate or a schedule.
-        variables: The model's trainable variables.
+        variables: The model's learned variables.
 
     Returns:
         The optimizer with its state created.

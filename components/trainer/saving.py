@@ -37,13 +37,12 @@ class Saver:
     ):
         self._store = store
         self._step = step
-        self._rate = rate
+        self._reader = snapshot.Reader(step, rate) if is_writer else None
         self._settings = settings
         self._best_by: config.Metric = best_by
         self._run_config = run_config
         self._execution = execution
         self._log = log
-        self._is_writer = is_writer
         self._loop: loop.Loop | None = None
         self._plan: loop.LoopPlan | None = None
         self._last_step = 0
@@ -75,12 +74,12 @@ class Saver:
     def _save(self, global_step: int, *, score: float | None) -> None:
         assert self._loop is not None and self._plan is not None
         self._last_step = global_step
-        if not self._is_writer:
+        if self._reader is None:
             return
         self._store.save(
             checkpoints.Checkpoint(
                 global_step=global_step,
-                arrays=snapshot.take(self._step, self._rate),
+                arrays=self._reader.take(),
                 loop={
                     "state": self._loop.state.to_dict(),
                     "monitors": _monitor_states(self._plan),

@@ -8,6 +8,7 @@ import tensorflow as tf
 from components.trainer import (
     batches,
     checkpoints,
+    determinism,
     evaluation,
     execution,
     health,
@@ -162,6 +163,8 @@ class Session:
         if checkpoint is not None:
             chosen = execution.Execution.from_dict(checkpoint.loop["execution"])
             self._built.step.set_jit(chosen.jit_compile)
+            if self._request.training.deterministic:
+                determinism.enable(self._built.step)
             return chosen
         # First, since it looks at memory that was never used before.
         cost = self._rematerialisation_cost(train_data)
@@ -178,7 +181,16 @@ class Session:
             num_steps=self._steps_per_epoch * request.training.num_epochs,
             memory=memory,
         )
-        return chosen.model_copy(update={"rematerialisation": cost})
+        return chosen.model_copy(
+            update={"rematerialisation": cost, "deterministic": self._determinism_cost(train_data)}
+        )
+
+    def _determinism_cost(self, train_data: Any) -> determinism.DeterminismCost | None:
+        if not self._request.training.deterministic:
+            return None
+        cost = determinism.measure_and_enable(self._built.step, self._built.rate, iter(train_data))
+        logs.message(cost.sentence())
+        return cost
 
     def _rematerialisation_cost(self, train_data: Any) -> memory_trial.RematerialisationCost | None:
         # The workers of a cluster might decide differently, and would wait for each other.

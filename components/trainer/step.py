@@ -4,19 +4,20 @@ Keras' own `fit` clips, looks for overflow and accumulates before it sums over r
 the same dropout mask on each. Here the order is: micro-batches, sum over replicas, unscale, check,
 clip, update; N replicas then equal one device.
 
-Axes: B batch, K classes, N numbers, V trainable variables. Batches are (inputs, answers) or, with a
+Axes: B batch, K classes, N numbers, V learned variables. Batches are (inputs, answers) or, with a
 weight for each example, (inputs, answers, weights_B). Answers are integer labels (B,), shares of
 the classes (B, K) where examples are mixed, or targets (B, N).
 """
 
 import dataclasses
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from components.trainer import averages, loss_scale, metrics, seeds
+from components.trainer import averages, float8, loss_scale, metrics, seeds
 
 # One tensor, or a dict of them, each with the batch as its first axis.
 Inputs = Any
@@ -55,7 +56,7 @@ class StepsReport:
         totals: Sums over the examples seen, as `metrics.means` takes them.
         learning_rate: Rate of the last step.
         wait_secs: Time in which the step waited for its batch.
-        gradient_norms: Path of each trainable variable -> norm of its gradient in the last step,
+        gradient_norms: Path of each learned variable -> norm of its gradient in the last step,
             before clipping.
         dead_shares: Path -> share of its output units whose gradient was exactly 0.
     """
@@ -108,8 +109,11 @@ class TrainStep:
         self._loss_function = loss_function
         self._measure = metrics.measure_of(model)
         self._options = options
+        self._learned = float8.learned_variables(model)
+        self._scaling = float8.scaling_variables(model)
         self._seeds = seeds.LayerSeeds(model, seed=options.seed)
         self._network: Network = model
+        self._clock: Callable[[], tf.Tensor] = tf.timestamp
         self.set_jit(options.jit_compile)
 
     def set_jit(self, jit_compile: bool) -> None:
@@ -131,6 +135,11 @@ class TrainStep:
         self._network = network
         self.set_jit(self._jit_compile)
 
+    def avoid_tensorflows_clock(self) -> None:
+        """Measures the wait by Python's clock: deterministic operations refuse TensorFlow's."""
+        self._clock = _python_clock
+        self.set_jit(self._jit_compile)
+
     @property
     def num_traces(self) -> int:
         """How often the step was traced; more than once means that shapes or types changed."""
@@ -144,7 +153,7 @@ class TrainStep:
             num_steps: > 0.
         """
         totals, rate, wait_secs, watched_V2 = self._run(iterator, tf.constant(num_steps))
-        paths = [variable.path for variable in self.model.trainable_variables]
+        paths = [variable.path for variable in self._learned]
         norms_V, dead_V = watched_V2.numpy().T.tolist()
         return StepsReport(
             totals={name: float(total) for name, total in totals.items()},
@@ -160,7 +169,7 @@ class TrainStep:
         totals = metrics.zero_totals(self._measure)
         rate = tf.zeros(())
         wait_secs = tf.zeros((), tf.float64)
-        watched_V2 = tf.zeros((len(self.model.trainable_variables), 2))
+        watched_V2 = tf.zeros((len(self._learned), 2))
         for index in tf.range(num_steps):
             batch, waited = self._next_batch(iterator, totals)
             wait_secs += waited
@@ -175,21 +184,23 @@ class TrainStep:
     ) -> tuple[Batch, tf.Tensor]:
         # The clock has no inputs, so that only control dependencies put it in its place.
         with tf.control_dependencies(list(totals.values())):
-            started = tf.timestamp()
+            started = self._clock()
         with tf.control_dependencies([started]):
             batch = next(iterator)
         with tf.control_dependencies(tf.nest.flatten(batch, expand_composites=True)):
-            return batch, tf.timestamp() - started
+            return batch, self._clock() - started
 
     @tf.autograph.experimental.do_not_convert
     def _one_step(self, batch: Batch, is_watched: tf.Tensor) -> tuple[metrics.Totals, tf.Tensor]:
-        gradients, is_finite, totals = self.strategy.run(self._gradients, args=batch)
+        gradients, scaling, is_finite, totals = self.strategy.run(self._gradients, args=batch)
         if self.scale is None:
             self._apply(gradients)
         else:
             # The same on every replica, because each looked at the sum over all of them.
             is_finite = self.strategy.experimental_local_results(is_finite)[0]
             self._apply_if(is_finite, gradients, self.scale)
+        for variable, value in zip(self._scaling, scaling, strict=True):
+            self.strategy.extended.update(variable.value, _overwrite, args=(value,))
         self.global_step.assign_add(1)
         local = [self.strategy.experimental_local_results(gradient)[0] for gradient in gradients]
         watched_V2 = tf.cond(is_watched, lambda: _watch(local), lambda: tf.zeros((len(local), 2)))
@@ -212,7 +223,7 @@ class TrainStep:
 
     def _sum_gradients(
         self, inputs: Inputs, answers: tf.Tensor, weights_B: tf.Tensor | None = None
-    ) -> tuple[list[tf.Tensor], tf.Tensor, metrics.Totals]:
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor], tf.Tensor, metrics.Totals]:
         if weights_B is None:
             weights_B = tf.ones(tf.shape(answers)[:1])
         context = tf.distribute.get_replica_context()
@@ -230,18 +241,20 @@ class TrainStep:
         gradients = [
             tf.add_n(summands) for summands in zip(*(part[0] for part in parts), strict=True)
         ]
-        totals = tf.nest.map_structure(lambda *sums: tf.add_n(sums), *(part[1] for part in parts))
+        scaling = float8.largest_of_parts([part[1] for part in parts])
+        totals = tf.nest.map_structure(lambda *sums: tf.add_n(sums), *(part[2] for part in parts))
         gradients = context.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
+        scaling = float8.largest_over_replicas(scaling, context)
         if self.scale is None:
             # Nothing is skipped then: the health check ends the run instead.
-            return gradients, tf.constant(True), totals
+            return gradients, scaling, tf.constant(True), totals
         gradients = [gradient / self.scale.scale for gradient in gradients]
         finite = [tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients]
-        return gradients, tf.reduce_all(finite), totals
+        return gradients, scaling, tf.reduce_all(finite), totals
 
     def _micro_batch(
         self, inputs: Inputs, answers: tf.Tensor, weights_B: tf.Tensor
-    ) -> tuple[list[tf.Tensor], metrics.Totals]:
+    ) -> tuple[list[tf.Tensor], list[tf.Tensor], metrics.Totals]:
         with tf.GradientTape() as tape:
             outputs = self._network(inputs, training=True)[self._measure.output_name]
             losses_B = self._loss_function(outputs, answers) * weights_B
@@ -251,18 +264,29 @@ class TrainStep:
                 loss += tf.add_n(self.model.losses) / shares
             if self.scale is not None:
                 loss *= self.scale.scale
-        gradients = tape.gradient(
+        gradients, scaling = tape.gradient(
             loss,
-            [variable.value for variable in self.model.trainable_variables],
+            (
+                [variable.value for variable in self._learned],
+                [variable.value for variable in self._scaling],
+            ),
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        return dense, self._measure.batch_totals(outputs, answers, losses_B, weights_B)
+        return dense, scaling, self._measure.batch_totals(outputs, answers, losses_B, weights_B)
 
     def _clip_and_apply(self, gradients: list[tf.Tensor]) -> None:
         if self._options.global_clipnorm is not None:
             gradients, _ = tf.clip_by_global_norm(gradients, self._options.global_clipnorm)
-        self.optimizer.apply(gradients, self.model.trainable_variables)
+        self.optimizer.apply(gradients, self._learned)
+
+
+def _overwrite(variable: tf.Variable, value: tf.Tensor) -> None:
+    variable.assign(value)
+
+
+def _python_clock() -> tf.Tensor:
+    return tf.ensure_shape(tf.numpy_function(time.time, [], tf.float64), ())
 
 
 def _watch(gradients: list[tf.Tensor]) -> tf.Tensor:

@@ -19,7 +19,7 @@ from tensorboard.plugins.scalar import summary_v2 as scalars
 from tensorboard.plugins.text import summary_v2 as texts
 from tensorboard.summary.writer import event_file_writer
 
-from components.trainer import logs, loop
+from components.trainer import float8, logs, loop
 from components.trainer import step as train_step
 
 
@@ -65,7 +65,7 @@ class TensorBoardLog:
         summaries = [
             scalars.scalar_pb(f"epoch/{name}", value) for name, value in record.metrics.items()
         ]
-        for variable in self._step.model.trainable_variables:
+        for variable in float8.learned_variables(self._step.model):
             values = keras.ops.convert_to_numpy(variable)
             norm = float(np.linalg.norm(values))
             summaries.append(scalars.scalar_pb(f"weight_norm/{variable.path}", norm))

@@ -8,6 +8,7 @@ from components.trainer import (
     batches,
     checkpoints,
     execution,
+    float8,
     fused_encoder,
     logs,
     loop,
@@ -27,7 +28,7 @@ class TrainResult:
     Attributes:
         model: The trained model, with the weights that the recipe chooses; not compiled.
         history: One record for each epoch.
-        policy: The dtype policy that was used.
+        policy: The dtype policy that was used, with `float8_from_` before it where products were.
         num_replicas: Devices that worked in parallel.
         execution: How the steps were executed.
         is_writer: False on the workers of a cluster that only take part: another keeps the model.
@@ -79,6 +80,9 @@ def train(request: train_request.TrainRequest) -> TrainResult:
     for note in notes:
         logs.message(note)
     policy = precision.resolve_policy(request.training.precision)
+    note = precision.emulation_note(request.training.precision)
+    if note:
+        logs.message(note)
     keras.utils.set_random_seed(request.seed)
     with distribution.scope(), precision.policy_scope(policy):
         built = builds.build(
@@ -93,14 +97,30 @@ def train(request: train_request.TrainRequest) -> TrainResult:
     run = session.Session(request, built, store, steps_per_epoch)
     history = run.go(checkpoint)
     fused_encoder.restore(built.step.model)
+    model = built.step.model
+    if request.training.precision == "float8":
+        with distribution.scope(), precision.policy_scope(policy):
+            model = _without_float8(request, model)
+        policy = f"float8_from_{policy}"
     return TrainResult(
-        model=built.step.model,
+        model=model,
         history=history,
         policy=policy,
         num_replicas=distribution.num_replicas_in_sync,
         execution=run.execution,
         is_writer=distribution.extended.should_save_summary,
     )
+
+
+def _without_float8(request: train_request.TrainRequest, trained: keras.Model) -> keras.Model:
+    plain = builds.build_model(
+        request.model,
+        request.training,
+        inputs=batches.decoder(request).inputs,
+        head=batches.head(request),
+    )
+    float8.copy_weights(trained, plain)
+    return plain
 
 
 def check_backend() -> None:

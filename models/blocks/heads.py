@@ -12,6 +12,9 @@ import keras
 # A KerasTensor while a Functional model is built; Keras publishes no narrower type for it.
 Tensor = Any
 
+# The layers that end a network, `dlinear` in two parts; they compute in float32 under any policy.
+OUTPUT_LAYERS = ("logits", "standardised", "trend", "seasonal")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Classes:

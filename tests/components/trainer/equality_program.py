@@ -18,6 +18,7 @@ import tensorflow as tf
 from components.trainer import (
     config,
     evaluation,
+    float8,
     loss_scale,
     losses,
     optimizer,
@@ -54,6 +55,7 @@ CASES = {
     "numbers": {"optimizer": _ADAMW, "numbers": True, "weighted": True, "accumulation_steps": 2},
     "rematerialisation": {"optimizer": _SLOW_SGD, "norm": True, "rematerialisation": True},
     "mixed_float16": {"optimizer": _ADAMW, "precision": "mixed_float16"},
+    "float8": {"optimizer": _ADAMW, "float8": True, "accumulation_steps": 2, "ema_momentum": 0.9},
     # An example that only the last replica sees overflows.
     "float16_overflow": {"optimizer": _ADAMW, "precision": "mixed_float16", "bad_example": 127},
 }
@@ -103,6 +105,8 @@ def train(case, distribution):
         loss_function = losses.of_numbers("huber", deviation=TARGETS.deviation)
     with distribution.scope(), precision.policy_scope(case.get("precision", "float32")):
         model = build_model(norm=case.get("norm", False), numbers=numbers)
+        if case.get("float8"):
+            float8.switch_on(model)
         rate = schedule.make_schedule(
             config.ScheduleConfig(name=case.get("schedule", "cosine"), warmup_share=0.2),
             peak=settings.learning_rate,
@@ -110,7 +114,7 @@ def train(case, distribution):
         )
         train_step = step.TrainStep(
             model,
-            optimizer.make_optimizer(settings, rate, variables=model.trainable_variables),
+            optimizer.make_optimizer(settings, rate, variables=float8.learned_variables(model)),
             loss_function,
             strategy=distribution,
             options=step.StepOptions(

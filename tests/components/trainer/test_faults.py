@@ -37,7 +37,10 @@ _FAULTS = {
         "test_health.py::test_nan_weights_behind_a_relu_stop_the_run_and_are_named"
     ),
     "batch normalisation is not synchronised": _EQUALITY,
-    "a short last batch counts too much": (
+    "a short last batch counts too much in training": (
+        "../input_pipeline/test_chain.py::test_batches_have_static_shapes"
+    ),
+    "a short last batch counts too much in evaluation": (
         "../input_pipeline/test_chain.py::test_evaluation_sees_each_example_once_and_masks_the_rest"
     ),
     "XLA fails with several replicas": (
@@ -48,7 +51,7 @@ _FAULTS = {
     ),
     "float(optimizer.learning_rate) raises under Mirrored": _EQUALITY,
     "a second MirroredStrategy of a process fails": (
-        "test_strategy.py::test_mirrored_twice_in_one_process_reduces_correctly"
+        "test_strategy.py::test_mirrored_twice_in_one_process_reduces_in_loops_on_the_device"
     ),
     "RematScope fails inside a graph": (
         "test_rematerialisation.py::test_weights_averages_and_dropout_are_those_of_the_plain_model"
@@ -57,11 +60,20 @@ _FAULTS = {
         "test_config.py::test_contradictions_are_refused_with_the_values"
     ),
     "load_weights drops the optimizer's state": _RESUME,
-    "BackupAndRestore writes in place and forgets the callbacks": (
+    "BackupAndRestore writes in place": (
         "test_checkpoints.py::test_kills_in_the_middle_of_writing_leave_a_whole_checkpoint"
     ),
-    "schedules leave the warm-up out, and smoothing needs one-hot labels": (
+    "BackupAndRestore forgets the callbacks": (
+        "test_saving.py::test_resume_puts_early_stopping_plateau_and_log_back"
+    ),
+    "the first step of a schedule has rate 0": (
         "test_schedule.py::test_warmup_rises_in_equal_parts_and_wastes_no_step"
+    ),
+    "the steps of a schedule leave the warm-up out": (
+        "test_schedule.py::test_linear_would_reach_zero_one_step_after_the_last"
+    ),
+    "label smoothing needs one-hot labels": (
+        "test_losses.py::test_sparse_smoothing_equals_keras_one_hot_smoothing"
     ),
     "a checkpoint holds the averaged weights": (
         "test_step.py::test_average_is_lent_to_the_model_and_taken_back"

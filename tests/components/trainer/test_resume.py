@@ -156,3 +156,15 @@ def test_damaged_checkpoint_costs_steps_and_no_bit(context, settings, uninterrup
     newest = pathlib.Path(tmp_path, session.CHECKPOINTS_DIR, _newest(tmp_path), "arrays.npz")
     newest.write_bytes(newest.read_bytes()[:-100])
     _assert_same(tmp_path, _finish(context, tmp_path, settings), uninterrupted)
+
+
+def test_scales_of_float8_go_on_where_they_stopped(context, settings, tmp_path):
+    rounded = {**settings, "precision": "float8", "num_epochs": 3, "early_stopping": None}
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    expected = _finish(context, whole, rounded)
+    process = _start(context, stopped, rounded)
+    _wait_for_progress(process, stopped)
+    os.kill(process.pid, signal.SIGTERM)
+    process.join(_TIMEOUT_SECS)
+    assert process.exitcode == 143
+    _assert_same(stopped, _finish(context, stopped, rounded), (whole, expected))

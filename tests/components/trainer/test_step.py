@@ -126,7 +126,8 @@ def test_wait_for_a_slow_input_is_measured():
     train_step = toy.train_step(toy.model())
     slow_batches = iter(toy.dataset().repeat().enumerate().map(slowly))
     train_step.run(slow_batches, 1)
-    assert train_step.run(slow_batches, 4).wait_secs >= 0.2
+    # Less than 4 times 50 ms, since the next batch may be made while a step computes.
+    assert train_step.run(slow_batches, 4).wait_secs >= 0.1
 
 
 def test_batches_of_one_shape_are_traced_once():

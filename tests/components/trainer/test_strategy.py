@@ -1,3 +1,8 @@
+import os
+import pathlib
+import subprocess
+import sys
+
 import pytest
 import tensorflow as tf
 
@@ -21,11 +26,41 @@ def test_auto_on_a_machine_without_accelerators_is_one_device(monkeypatch):
     assert strategy.make_strategy("auto") is tf.distribute.get_strategy()
 
 
-def test_mirrored_twice_in_one_process_reduces_correctly():
-    for _ in range(2):
-        mirrored = strategy.make_strategy("mirrored")
-        total = mirrored.reduce("SUM", mirrored.run(lambda: tf.constant(2.0)), axis=None)
-        assert float(total) == 2.0 * mirrored.num_replicas_in_sync
+_TWICE = """
+import tensorflow as tf
+from components.trainer import strategy
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+for size in (3, 5):
+    mirrored = strategy.make_strategy("mirrored")
+
+    def total():
+        context = tf.distribute.get_replica_context()
+        return context.all_reduce(tf.distribute.ReduceOp.SUM, [tf.ones(size), tf.ones((2, size))])
+
+    @tf.function
+    def loop(num_steps):
+        sums = tf.zeros(size)
+        for _ in tf.range(num_steps):
+            first, _ = mirrored.run(total)
+            sums += mirrored.experimental_local_results(first)[0]
+        return sums
+
+    assert loop(tf.constant(4)).numpy().tolist() == [8.0] * size
+"""
+
+
+def test_mirrored_twice_in_one_process_reduces_in_loops_on_the_device(tmp_path):
+    # With the default collectives the second strategy meets the first one's shapes.
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).parents[3])}
+    # A file, because a loop is converted from its source.
+    program = tmp_path / "twice.py"
+    program.write_text(_TWICE)
+    result = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
 
 
 def test_multi_worker_without_a_cluster_is_refused(monkeypatch):

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from components.trainer import config, losses, optimizer, schedule, step
+from components.trainer import config, float8, losses, optimizer, schedule, step
 
 BATCH_SIZE = 8
 
@@ -45,7 +45,9 @@ def train_step(trained, *, learning_rate=0.1, scale=None, optimizer_name="sgd", 
     learning_rate = rate(learning_rate) if isinstance(learning_rate, float) else learning_rate
     return step.TrainStep(
         trained,
-        optimizer.make_optimizer(settings, learning_rate, variables=trained.trainable_variables),
+        optimizer.make_optimizer(
+            settings, learning_rate, variables=float8.learned_variables(trained)
+        ),
         losses.sparse_cross_entropy,
         strategy=tf.distribute.get_strategy(),
         options=step.StepOptions(global_batch_size=BATCH_SIZE, seed=0, **options),

@@ -163,9 +163,13 @@ def test_plain_training_shows_the_raw_loss(request_):
     assert isinstance(bench.built.step.model, keras.Model)
 
 
-def test_out_of_memory_lists_what_needs_how_much_and_what_saves_some(request_, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor"), MemoryError()],
+)
+def test_out_of_memory_lists_what_needs_how_much_and_what_saves_some(request_, monkeypatch, error):
     def exhaust(request):
-        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating tensor")
+        raise error
 
     monkeypatch.setattr(train, "train", exhaust)
     with pytest.raises(
