@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -15,6 +16,11 @@ from tests import number_recipe, text_recipe
 
 _PROJECT_DIR = pathlib.Path(__file__).parents[1]
 _RUN_TIMEOUT_SECS = 600
+
+# A shell lets what it starts in the background ignore Ctrl-C, and the processes that tests
+# interrupt would inherit that.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -46,7 +46,11 @@ def test_control_c_midway_leaves_nothing(tmp_path, min_parallel_bytes):
     )
     process.stdout.readline()
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        _, errors = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode == -signal.SIGINT and errors.rstrip().endswith(b"KeyboardInterrupt")
     assert [path.suffix for path in (tmp_path / "datasets").iterdir()] == [".lock"]
     with pytest.raises(ProcessLookupError):
