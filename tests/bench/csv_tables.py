@@ -17,7 +17,7 @@ def compare_csv(rounds: int, size_mb: float) -> str:
         rounds: How often each program runs, in turn; the medians count.
         size_mb: Size of the file.
     """
-    programs = {"ingest_csv": "kerasline", "csv_example_gen": "CsvExampleGen"}
+    programs = {"ingest_csv": "kerasline", "example_gen": "CsvExampleGen"}
     found: dict[str, list[dict[str, float]]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory(prefix="bench_csv_") as name:
         folder = pathlib.Path(name, "trips")
@@ -25,8 +25,10 @@ def compare_csv(rounds: int, size_mb: float) -> str:
         run_program("taxi_csv", folder / "trips.csv", size_mb)
         for _ in range(rounds):
             for program, results in found.items():
-                source = folder / "trips.csv" if program == "ingest_csv" else folder
-                results.append(run_measured(program, source, pathlib.Path(name, "out")))
+                source: list[object] = [folder / "trips.csv"]
+                if program == "example_gen":
+                    source = [programs[program], folder]
+                results.append(run_measured(program, *source, pathlib.Path(name, "out")))
                 shutil.rmtree(pathlib.Path(name, "out"))
     num_rows = found["ingest_csv"][0]["rows"]
     lines = [

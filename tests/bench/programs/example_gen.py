@@ -1,6 +1,7 @@
-"""TFX's CsvExampleGen alone, over a folder of CSV files.
+"""One of TFX's ExampleGens alone.
 
-Prints one JSON line: seconds without imports. Arguments: folder of CSV files, output folder.
+Prints one JSON line: seconds without imports. Arguments: `ImportExampleGen` or `CsvExampleGen`, the
+folder of TFRecords or CSV files, output folder.
 """
 
 import json
@@ -13,13 +14,14 @@ from tfx import v1 as tfx
 
 def main() -> None:
     """Runs a pipeline of one node and prints what it took."""
-    folder, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    component = getattr(tfx.components, sys.argv[1])
+    folder, root = sys.argv[2], pathlib.Path(sys.argv[3])
     start = time.perf_counter()
     tfx.orchestration.LocalDagRunner().run(
         tfx.dsl.Pipeline(
             pipeline_name="import",
             pipeline_root=str(root / "pipeline"),
-            components=[tfx.components.CsvExampleGen(input_base=folder)],
+            components=[component(input_base=folder)],
             metadata_connection_config=(
                 tfx.orchestration.metadata.sqlite_metadata_connection_config(
                     str(root / "metadata.sqlite")
