@@ -48,7 +48,8 @@ class Recipe(StrictConfig):
     name: str
     description: str
     task: Task
-    seed: int = 0
+    # Keras and NumPy take no others.
+    seed: Annotated[int, pydantic.Field(ge=0, lt=2**32)] = 0
     data: DataConfig
     data_guard: DataGuardConfig = DataGuardConfig()
     input: InputConfig = InputConfig()

@@ -170,7 +170,7 @@ def _cure(slot: config_keys.Slot, received: Any) -> str:
     if valid and (isinstance(received, str) or expected == config_keys.choices_text(valid)):
         return _nearest_choice(received, valid)
     if expected.startswith("a list"):
-        if isinstance(received, list):
+        if isinstance(received, list | tuple):
             return " Add more of them."
         return f" Put it in brackets: {slot.key} = [{_shown(received)}]."
     if expected.startswith("a table"):

@@ -23,7 +23,7 @@ FeatureT = TypeVar("FeatureT", ImageFeature, AudioFeature, LabelFeature)
 Input = ImageFeature | TextFeature | AudioFeature | TableFeature | SeriesFeature
 _INPUTS = ("image", "text", "audio", "table", "series")
 # The only input that a source of this kind has; the others hold any.
-_SOURCE_INPUTS = {"image_folder": "image", "audio_folder": "audio"}
+_SOURCE_INPUTS = {"image_folder": "image", "audio_folder": "audio", "sklearn": "image"}
 
 
 class SplitConfig(StrictConfig):

@@ -23,7 +23,7 @@ from components.ingest import (
     writer,
 )
 from components.ingest.config import DataConfig
-from components.ingest.manifest import MANIFEST_FILE, Manifest, Shard, Span, Split
+from components.ingest.manifest import FORMAT_VERSION, MANIFEST_FILE, Manifest, Shard, Span, Split
 from components.ingest.sources.base import Reject, Source, TimedSource
 from components.ingest.spans import WrittenSpan
 
@@ -82,7 +82,9 @@ def ingest_source(
 ) -> Dataset:
     """Does what `ingest` does with a source that is already open."""
     checks.check_splits(data, source.given_splits)
-    settings = _digest([_WRITER_VERSION, _settings(data), seed, sorted(source.given_splits)])
+    # A dataset of another version lies under another name, and is left alone.
+    versions = [_WRITER_VERSION, FORMAT_VERSION]
+    settings = _digest([*versions, _settings(data), seed, sorted(source.given_splits)])
     name = _digest([settings, digest.files_digest(source.files(), cache_dir)])
     final = cache_dir / "datasets" / name
     if not final.exists():

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from components.ingest.errors import DataError
+
 MANIFEST_FILE = "manifest.json"
 FORMAT_VERSION = 2
 
@@ -87,11 +89,26 @@ class Manifest:
 
         Raises:
             FileNotFoundError: If there is none.
+            DataError: If another version of Kerasline wrote it, or it is damaged.
         """
-        values = json.loads((dataset_dir / MANIFEST_FILE).read_text())
-        splits = {name: _read_split(split) for name, split in values["splits"].items()}
-        spans = tuple(_read_span(span) for span in values["spans"])
-        return cls(origin=values["origin"], splits=splits, spans=spans)
+        path = dataset_dir / MANIFEST_FILE
+        try:
+            values = json.loads(path.read_text())
+            version = values["format_version"]
+            if version == FORMAT_VERSION:
+                splits = {name: _read_split(split) for name, split in values["splits"].items()}
+                spans = tuple(_read_span(span) for span in values["spans"])
+                return cls(origin=values["origin"], splits=splits, spans=spans)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"Expected {path} to be the manifest of a dataset. Received: a damaged file. "
+                f"Remove the folder {dataset_dir}, and run again."
+            ) from error
+        raise DataError(
+            f"Expected a dataset of format {FORMAT_VERSION} in {dataset_dir}. Received: format "
+            f"{version}, which another version of Kerasline wrote. Run the recipe again, which "
+            "reads the data anew."
+        )
 
 
 def _split_values(split: Split) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def _recipes(draw):
     )
     return base.model_copy(
         update={
-            "seed": draw(st.integers(-(2**31), 2**31 - 1)),
+            "seed": draw(st.integers(0, 2**32 - 1)),
             "description": draw(st.text()),
             "data": data,
             "model": draw(_MODELS),

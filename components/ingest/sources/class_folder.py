@@ -131,7 +131,7 @@ def open_folder(source: ImageFolderSource | AudioFolderSource, data: DataConfig)
     """
     is_audio = isinstance(source, AudioFolderSource)
     feature = data.audio_feature() if is_audio else data.image_feature()
-    folder = Path(source.path).expanduser()
+    folder = files.in_home(source.path)
     if not folder.is_dir():
         raise DataError(
             f"Expected data.source.path to be a folder. Received: {folder}, which is not. "
@@ -235,7 +235,10 @@ def _read_labels(folder: Path, labels_file: str) -> dict[str, list[ClassFile]]:
                 split_files.setdefault(split, []).append(ClassFile(row["file"], row["label"]))
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"Expected to read {path}, but: {reason}.") from error
+        raise DataError(
+            f"Expected to read {path}, but: {reason}. Correct data.source.labels_file, or put the "
+            "file there."
+        ) from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise DataError(f"Expected {path} to be a CSV file in UTF-8, but: {error}.") from error
     if splits.TRAIN not in split_files:

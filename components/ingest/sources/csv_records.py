@@ -1,6 +1,8 @@
 """Cuts a CSV file into blocks of whole records, and says in which line each of them begins."""
 
 import codecs
+import io
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -77,13 +79,7 @@ def line_offsets(data: bytes, pattern: re.Pattern[bytes]) -> np.ndarray:
 
 
 def _utf8_chunks(file: files.SourceFile, encoding: str) -> Iterator[bytes]:
-    try:
-        codec = codecs.lookup(encoding)
-    except LookupError as error:
-        raise DataError(
-            "Expected data.source.encoding to be one that Python knows, such as utf-8, latin-1, "
-            f'cp1252 or utf-16. Received: encoding="{encoding}".'
-        ) from error
+    codec = _lookup(encoding)
     chunks = files.chunks(file, _CHUNK_BYTES)
     if codec.name not in (_UTF8, "utf-8-sig"):
         chunks = _recode(file, chunks, codec)
@@ -96,6 +92,18 @@ def _utf8_chunks(file: files.SourceFile, encoding: str) -> Iterator[bytes]:
         yield chunk.replace(b"\r", b"\n") if old_ends else chunk
 
 
+def _lookup(encoding: str) -> codecs.CodecInfo:
+    try:
+        # Python's other codecs, such as base64, are refused here.
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        return codecs.lookup(encoding)
+    except (LookupError, ValueError) as error:
+        raise DataError(
+            "Expected data.source.encoding to be one that Python knows, such as utf-8, latin-1, "
+            f"cp1252 or utf-16. Received: encoding={json.dumps(encoding)}."
+        ) from error
+
+
 def _recode(
     file: files.SourceFile, chunks: Iterator[bytes], codec: codecs.CodecInfo
 ) -> Iterator[bytes]:
@@ -104,7 +112,7 @@ def _recode(
         for chunk in chunks:
             yield decoder.decode(chunk).encode()
         yield decoder.decode(b"", True).encode()
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise DataError(
             f"Expected {file.uri} to be in {codec.name}, as data.source.encoding says, but: "
             f"{error}. Name its true encoding."

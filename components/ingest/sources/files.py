@@ -114,7 +114,22 @@ def _path(uri: str) -> str:
 def _full(pattern: str) -> str:
     if pattern.startswith(_PACKAGE):
         return _in_package(pattern)
-    return pattern if "://" in pattern else str(Path(pattern).expanduser())
+    return pattern if "://" in pattern else str(in_home(pattern))
+
+
+def in_home(path: str) -> Path:
+    """Returns a path in which ~ is the home folder.
+
+    Raises:
+        DataError: If it is the home of somebody whom this machine does not know.
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise DataError(
+            "Expected ~ in data.source to be the home folder of somebody on this machine. "
+            f"Received: {path}. Write the path from the root."
+        ) from error
 
 
 def _in_package(pattern: str) -> str:
@@ -123,7 +138,7 @@ def _in_package(pattern: str) -> str:
     spec = importlib.util.find_spec(name) if name.isidentifier() else None
     if spec is None or not spec.submodule_search_locations:
         raise DataError(
-            f"Expected {name} to be an installed package. Received: {pattern}. "
+            f"Expected {name or 'the name'} to be an installed package. Received: {pattern}. "
             "Install it, or name the files by their own path."
         )
     return posixpath.join(spec.submodule_search_locations[0], path)
@@ -136,6 +151,11 @@ def _fixed_part(pattern: str) -> str:
 
 def _expand(pattern: str) -> list[str]:
     full = _full(pattern)
+    if any("**" in part and part != "**" for part in full.split("/")):
+        raise DataError(
+            "Expected ** in data.source.path to stand alone between two slashes, for any number of "
+            f"folders. Received: {pattern}. Write * within a name."
+        )
     found = _expand_remote(full) if "://" in full else _expand_local(full)
     if not found:
         raise DataError(
@@ -147,16 +167,21 @@ def _expand(pattern: str) -> list[str]:
 
 def _expand_local(pattern: str) -> list[str]:
     path = Path(pattern)
-    if path.is_dir():
+    try:
+        if path.is_dir():
+            raise DataError(
+                f"Expected data.source.path to name files. Received: {pattern}, which is a folder. "
+                f'Name the files in it with a wildcard, such as "{pattern.rstrip("/")}/*.csv".'
+            )
+        if path.is_file():
+            return [pattern]
+        base = Path(posixpath.dirname(_fixed_part(pattern)))
+        found = base.glob(pattern[len(str(base)) :].lstrip("/"))
+        return [str(path) for path in found if path.is_file()]
+    except OSError as error:
         raise DataError(
-            f"Expected data.source.path to name files. Received: {pattern}, which is a folder. "
-            f'Name the files in it with a wildcard, such as "{pattern.rstrip("/")}/*.csv".'
-        )
-    if path.is_file():
-        return [pattern]
-    base = Path(posixpath.dirname(_fixed_part(pattern)))
-    found = base.glob(pattern[len(str(base)) :].lstrip("/"))
-    return [str(path) for path in found if path.is_file()]
+            f"Expected to look for {pattern}, but: {error.strerror}. Correct data.source.path."
+        ) from error
 
 
 def _similar_file(pattern: str) -> str:

@@ -114,6 +114,11 @@ def _try_servers(name: str, root: Path) -> list[str]:
             f'Received: data.source.name="{name}".{nearest(name.split("/")[0], known)} '
             "All names: python -c 'import tensorflow_datasets as t; print(*t.list_builders())'."
         ) from error
+    except ValueError as error:
+        raise BadRecipeError(
+            "Expected data.source.name to be written name, name/config or name:version. "
+            f'Received: data.source.name="{name}". Correct it.'
+        ) from error
     # A builder of the user's has none.
     unreachable = first_unreachable(builder.url_infos or ())
     if unreachable is not None:

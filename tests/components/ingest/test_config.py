@@ -7,6 +7,11 @@ TABLE = {
     "table": {"columns": {"size": {"kind": "number"}}},
     "target": {"source_name": "price"},
 }
+DIGITS = {
+    "source": {"kind": "sklearn", "name": "digits"},
+    "image": {"height_px": 8, "width_px": 8, "channels": 1},
+    "label": {"class_names": ["0", "1"]},
+}
 SERIES = {
     "source": {"kind": "parquet", "path": "/t.parquet"},
     "series": {"time": "when", "value": "load", "history_steps": 4, "horizon_steps": 2},
@@ -40,8 +45,12 @@ def test_a_config_survives_its_own_dictionary():
             r"delimiter must be an ASCII character other than a quote or a line's end",
         ),
         (
-            {**TABLE, "source": {"kind": "sklearn", "name": "digits"}, "splits": {"key": "a"}},
+            {**DIGITS, "splits": {"key": "a"}},
             r'needs a source with columns. Received: data.source.kind = "sklearn"',
+        ),
+        (
+            {**TABLE, "source": {"kind": "sklearn", "name": "digits"}},
+            r'data.source.kind = "sklearn" needs the table data.image. Received: data.table',
         ),
         ({**SERIES, "splits": {}}, r'by = "time" and key = "when". Received: by = "hash"'),
     ],

@@ -1,4 +1,5 @@
 import gzip
+import json
 import re
 
 import pytest
@@ -163,13 +164,17 @@ def test_a_file_that_cannot_be_read_stops_the_ingest(tmp_path, content, message)
         read_text(tmp_path, content)
 
 
-def test_an_unknown_encoding_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r'encoding="klingon"'):
-        read_text(tmp_path, "size,colour,kind\n", source={"encoding": "klingon"})
+@pytest.mark.parametrize("encoding", ["klingon", "base64", "utf\0"])
+def test_an_unknown_encoding_is_refused(tmp_path, encoding):
+    message = f"Expected data.source.encoding to be .* Received: encoding={json.dumps(encoding)}"
+    with pytest.raises(DataError, match=message.replace("\\", r"\\")):
+        read_text(tmp_path, "size,colour,kind\n", source={"encoding": encoding})
 
 
-def test_a_wrong_encoding_is_told(tmp_path):
-    content = "size,colour,kind\n1,\u0100,ant\n".encode("utf-16")[:-1]
+@pytest.mark.parametrize(
+    "content", ["size,colour,kind\n1,\u0100,ant\n".encode("utf-16")[:-1], b"size,colour,kind\n"]
+)
+def test_a_wrong_encoding_is_told(tmp_path, content):
     with pytest.raises(DataError, match=r"to be in utf-16, as data.source.encoding says"):
         read_text(tmp_path, content, source={"encoding": "utf-16"})
 

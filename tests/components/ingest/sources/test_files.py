@@ -58,11 +58,24 @@ def test_a_file_that_changes_has_another_stamp_and_digest(folder, scheme, tmp_pa
         (["a/3.csv"], r'which names none. Did you mean "2.csv" or "1.csv"\?'),
         (["a"], r'which is a folder. Name the files in it with a wildcard, such as ".*/a/\*.csv"'),
         (["c/*"], r"which names none. Correct the path"),
+        (
+            ["a**.csv"],
+            r"Expected \*\* in data.source.path to stand alone .* Received: .*/a\*\*.csv",
+        ),
+        (
+            ["a" * 300],
+            r"Expected to look for .*, but: File name too long. Correct data.source.path",
+        ),
     ],
 )
 def test_a_path_that_names_nothing_is_told(folder, patterns, message):
     with pytest.raises(DataError, match=message):
         files.list_files([f"{folder}/{pattern}" for pattern in patterns])
+
+
+def test_the_home_of_nobody_is_told():
+    with pytest.raises(DataError, match=r"home folder of somebody .* Received: ~no-such-user/a"):
+        files.list_files(["~no-such-user/a.csv"])
 
 
 def test_files_of_two_file_systems_are_refused(folder):
