@@ -48,7 +48,7 @@ setuptools.setup(
     package_data={
         "components.report": ["*.html"],
         "pipeline.recipes": ["*.toml"],
-        "serving.server": ["*.html"],
+        "serving.server": ["*.html", "*.js"],
     },
     install_requires=["click", "pydantic>=2", "rich"],
     extras_require={

@@ -19,7 +19,7 @@ _CMYK_CHANNELS = 4
 def decode_images(
     encoded_B: tf.Tensor, *, height_px: int, width_px: int, channels: int
 ) -> tf.Tensor:
-    """Decodes PNG, JPEG, WebP, BMP or GIF files (of which the first frame) to pixels.
+    """Decodes files of the formats in `image_files` to pixels; of an animation, the first frame.
 
     An image of another size is stretched to `height_px` x `width_px` (bilinear, antialiased,
     rounded); one of the right size keeps its exact pixels. Colour is reduced to grey, or grey

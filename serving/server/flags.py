@@ -35,6 +35,7 @@ HELP = {
 _ONE_LOOP = "one event loop serves all requests; there is no thread pool to size"
 _SESSION = "TensorFlow's own defaults are used; set its environment variables instead"
 _NO_TFLITE = "only SavedModels are served"
+_RETRIES = "a version that failed is tried again when its files change"
 
 # TF Serving's flags that are refused -> the reason.
 UNSUPPORTED = {
@@ -50,9 +51,15 @@ UNSUPPORTED = {
     "thread_pool_factory_config_file": _SESSION,
     "use_tflite_model": _NO_TFLITE,
     "prefer_tflite_model": _NO_TFLITE,
+    "num_tflite_pools": _NO_TFLITE,
+    "num_tflite_interpreters_per_pool": _NO_TFLITE,
+    "use_alts_credentials": "TLS is turned on with --ssl_config_file, and there is no other",
+    "enable_per_model_batching_parameters": "--batching_parameters_file holds for all models",
+    "enforce_session_run_timeout": "a request ends at its deadline; a running graph is not cut off",
+    "version": "`kerasline --version` tells it",
     "saved_model_tags": "the graph tagged `serve` is served",
-    "max_num_load_retries": "a version that failed is tried again when its files change",
-    "load_retry_interval_micros": "a version that failed is tried again when its files change",
+    "max_num_load_retries": _RETRIES,
+    "load_retry_interval_micros": _RETRIES,
     "num_unload_threads": "each version is unloaded on a thread of its own",
     "num_request_iterations_for_warmup": "each warm-up record is replayed once",
     "flush_filesystem_caches": "the operating system is left to manage its caches",

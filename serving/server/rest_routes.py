@@ -103,6 +103,8 @@ class RestApi:
     def _own_page(self, request: http_messages.Request, path: str) -> http_messages.Response:
         if path == "/":
             return http_messages.Response(200, page.html(), "text/html; charset=utf-8")
+        if path == "/page/script.js":
+            return http_messages.Response(200, page.script(), "text/javascript; charset=utf-8")
         if path == "/page/state":
             return http_messages.Response(200, page.state(self._models, self._metrics))
         if path == "/health/live":

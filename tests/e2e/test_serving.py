@@ -1,5 +1,6 @@
 """A model that `kerasline run` published, served, and asked in every way that users have."""
 
+import asyncio
 import base64
 import io
 import json
@@ -55,12 +56,39 @@ def test_client_gets_the_right_classes(server, images_and_labels, scheme, signat
     assert accuracy(answer["classes"], labels) > MIN_ACCURACY
 
 
-def test_stock_stub_gets_the_right_classes(server, images_and_labels):
+@pytest.mark.parametrize("scheme", ["grpc", "http"])
+@pytest.mark.parametrize("signature", ["serving_default", "serve_bytes"])
+def test_async_client_gets_the_right_classes_in_parts(server, images_and_labels, scheme, signature):
+    images, labels = images_and_labels
+    port = server.app.grpc_port if scheme == "grpc" else server.app.rest_port
+    address = f"{scheme}://127.0.0.1:{port}"
+
+    async def ask():
+        async with client.AsyncClient(address, "digits", max_rows=NUM_IMAGES // 3) as one:
+            return await one.predict(images, signature_name=signature)
+
+    assert accuracy(asyncio.run(ask())["classes"], labels) > MIN_ACCURACY
+
+
+@pytest.fixture(params=["grpcio", "http2"])
+def channel(request, server, digits_run):
+    """A channel of grpcio to each of the front ends of gRPC."""
+    if request.param == "grpcio":
+        yield server.channel
+        return
+    base_path = str(digits_run.published.parent)
+    with harness.serve(
+        model_name="digits", model_base_path=base_path, grpc_frontend="http2"
+    ) as other:
+        yield other.channel
+
+
+def test_stock_stub_gets_the_right_classes(channel, images_and_labels):
     images, labels = images_and_labels
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "digits", "serve_bytes"
     request.inputs["image_bytes"].CopyFrom(tf.make_tensor_proto([to_png(each) for each in images]))
-    stub = prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
     answer = stub.Predict(request, harness.TIMEOUT_SECS)
     assert accuracy(answer.outputs["classes"].string_val, labels) > MIN_ACCURACY
 

@@ -90,6 +90,33 @@ def test_server_imports_neither_keras_nor_tfx_and_keras_can_follow():
     assert done.stdout.split() == ["[]", "tensorflow"]
 
 
+# As `tensorflow_model_server --help` of TensorFlow Serving lists them.
+TENSORFLOW_SERVINGS_FLAGS = """
+    port grpc_socket_path rest_api_port rest_api_num_threads rest_api_timeout_in_ms
+    rest_api_enable_cors_support enable_batching allow_version_labels_for_unavailable_models
+    batching_parameters_file enable_per_model_batching_parameters model_config_file
+    model_config_file_poll_wait_seconds model_name model_base_path num_load_threads
+    num_unload_threads max_num_load_retries load_retry_interval_micros
+    file_system_poll_wait_seconds flush_filesystem_caches tensorflow_session_parallelism
+    tensorflow_session_config_file tensorflow_intra_op_parallelism tensorflow_inter_op_parallelism
+    use_alts_credentials ssl_config_file platform_config_file per_process_gpu_memory_fraction
+    saved_model_tags grpc_channel_arguments grpc_max_threads enable_model_warmup
+    num_request_iterations_for_warmup version monitoring_config_file
+    remove_unused_fields_from_bundle_metagraph prefer_tflite_model num_tflite_pools
+    num_tflite_interpreters_per_pool enable_signature_method_name_check xla_cpu_compilation_enabled
+    xla_gpu_compilation_enabled enable_profiler thread_pool_factory_config_file mixed_precision
+    skip_initialize_tpu enable_grpc_healthcheck_service enable_serialization_as_tensor_content
+"""
+
+
+@pytest.mark.parametrize("name", TENSORFLOW_SERVINGS_FLAGS.split())
+def test_every_flag_of_tensorflow_serving_is_taken_or_refused_with_a_reason(name, capsys):
+    if name in flags.HELP:
+        return
+    assert main.main(["serve", f"--{name}=1"]) == 2
+    assert re.search(rf"flag --{name} is not supported: \S.*\.", capsys.readouterr().err)
+
+
 def test_every_setting_is_a_flag_with_a_help_line():
     assert set(flags.HELP) == set(config.ServerConfig.model_fields)
     assert not set(flags.HELP) & set(flags.UNSUPPORTED)

@@ -1,8 +1,11 @@
 import os
+import sys
 
 import numpy as np
 import pytest
+from tensorflow.python.client import session
 
+import serving.server
 from serving.export import warmup
 from serving.server import backends, loaded_model, tensorflow_import
 from tests.serving import model_factory
@@ -61,6 +64,27 @@ def test_chosen_threads_are_kept(directory, own_threads):
 @pytest.mark.parametrize("engine", ["session", "signature"])
 def test_both_engines_give_the_same(directory, engine):
     load(directory, engine=engine)
+
+
+@pytest.fixture(params=["no C API", "no session callables"])
+def other_tensorflow(request, monkeypatch):
+    """A TensorFlow without one of the parts that a session needs and that are not public."""
+    if request.param == "no session callables":
+        monkeypatch.delattr(session.BaseSession, "_make_callable_from_options")
+    else:
+        monkeypatch.setitem(sys.modules, "serving.server.session_loading", None)
+        monkeypatch.delattr(serving.server, "session_loading", raising=False)
+
+
+def test_tensorflow_without_what_is_private_serves_through_the_signature(
+    directory, other_tensorflow
+):
+    assert isinstance(load(directory)._backend, backends.SignatureBackend)
+
+
+def test_session_is_not_replaced_where_it_was_asked_for(directory, other_tensorflow):
+    with pytest.raises((ImportError, NotImplementedError)):
+        load(directory, engine="session")
 
 
 def test_server_process_gives_sessions_their_own_threads(monkeypatch):
