@@ -114,10 +114,13 @@ def _example(version: versions.Version, signature_name: str) -> dict[str, str] |
 def _typed(array: np.ndarray) -> str:
     """Returns a value as it is typed: a text as it is, a single number bare, others as JSON.
 
-    >>> _typed(np.array([2.5])), _typed(np.array([[1, 2]])), _typed(np.array([b"a"], object))
-    ('2.5', '[[1, 2]]', 'a')
+    >>> _typed(np.float32([0.1])), _typed(np.array([[1, 2]])), _typed(np.array([b"a"], object))
+    ('0.1', '[[1, 2]]', 'a')
     """
     if array.dtype.hasobject:
         return array.item().decode(errors="replace")
+    if array.dtype.kind == "f":
+        # By way of the shortest text, so that a float32 of 12.45 is not 12.449999809265137.
+        array = array.astype(str).astype(float)
     value = array.tolist()
     return json.dumps(value[0] if array.shape == (1,) else value)

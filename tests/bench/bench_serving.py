@@ -13,6 +13,7 @@ The peers run in an environment apart, which is made with:
 """
 
 import argparse
+import itertools
 import json
 import pathlib
 import sys
@@ -71,9 +72,13 @@ def main() -> None:
         for index in range(arguments.rounds):
             rounds.append(measure_round(folder, raw, servers, peers))
             print(f"round {index + 1}: {rounds[-1]}", file=sys.stderr, flush=True)
+        versions = itertools.count(2)
         swaps = {
-            clients: serving_swap.measure_swap(folder, servers[0], version, clients)
-            for version, clients in ((2, 1), (3, 8))
+            clients: [
+                serving_swap.measure_swap(folder, servers[0], next(versions), clients)
+                for _ in range(serving_swap.NUM_SWAPS)
+            ]
+            for clients in (1, 8)
         }
     finally:
         for started in (raw, *servers, *peers.values()):
@@ -84,10 +89,10 @@ def main() -> None:
         serving_tables.latency_table(rounds),
         serving_tables.peers_line(rounds),
         serving_tables.start_lines(starts),
-        *[serving_tables.swap_line(swap, clients) for clients, swap in swaps.items()],
+        *[serving_tables.swap_line(rows, clients) for clients, rows in swaps.items()],
         sep="\n\n",
     )
-    print(json.dumps({"rounds": rounds, "starts": starts, "swaps": list(swaps.values())}))
+    print(json.dumps({"rounds": rounds, "starts": starts, "swaps": swaps}))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,16 @@ def measure_starts(folder: pathlib.Path) -> dict[str, list[serving_processes.Row
         server = serving_processes.OwnServer(folder, ["--grpc_frontend=http2"])
         ready_secs = time.monotonic() - begins_at
         try:
-            load = serving_load.measure_load(folder, "grpc", server.grpc_port, 1)
+            load = serving_load.finish_load(
+                serving_load.start_load(
+                    folder,
+                    "grpc",
+                    server.grpc_port,
+                    clients=1,
+                    seconds=serving_load.LOAD_SECS,
+                    extra=("--rests", "5"),
+                )
+            )
         finally:
             server.stop()
         rows["server"].append({**load, "ready_secs": ready_secs})

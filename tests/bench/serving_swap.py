@@ -10,8 +10,9 @@ import numpy as np
 
 from tests.bench import serving_load, serving_processes
 
-_LOAD_SECS = 8.0
-_SWAP_AFTER_SECS = 3.0
+NUM_SWAPS = 3
+_LOAD_SECS = 6.0
+_SWAP_AFTER_SECS = 2.0
 
 
 def measure_swap(

@@ -83,7 +83,8 @@ def start_lines(starts: Mapping[str, list[serving_processes.Row]]) -> str:
         f"Ready after {_middle(server, 'ready_secs'):.2f} s, importing TensorFlow and loading "
         f"alone {_middle(bare, 'ready_secs'):.2f} s: {ready:.2f}x.\n\n"
         f"First request {_middle(server, 'first_us') / 1e3:.2f} ms, p99 after it "
-        f"{_middle(server, 'p99_us') / 1e3:.2f} ms: {first:.2f}x, the median of {shares}."
+        f"{_middle(server, 'p99_us') / 1e3:.2f} ms: {first:.2f}x, the median of {shares}. "
+        f"A request after half a second's rest {_middle(server, 'rested_us') / 1e3:.2f} ms."
     )
 
 
@@ -91,11 +92,13 @@ def _middle(rows: list[serving_processes.Row], field: str) -> float:
     return statistics.median(row[field] for row in rows)
 
 
-def swap_line(swap: serving_processes.Row, num_clients: int) -> str:
-    """Compares the p99 while a version was loaded with the p99 before."""
-    before_ms, during_ms = swap["p99_before_us"] / 1e3, swap["p99_during_us"] / 1e3
+def swap_line(swaps: list[serving_processes.Row], num_clients: int) -> str:
+    """Compares the p99 while versions were loaded with the p99 before."""
+    added = [swap["p99_during_us"] / swap["p99_before_us"] - 1 for swap in swaps]
+    shares = ", ".join(f"{share:.2f}x" for share in added)
     return (
-        f"Hot swap with {num_clients} clients: p99 {before_ms:.2f} ms before, {during_ms:.2f} ms "
-        f"during its {swap['seconds']:.1f} s; adds {(during_ms - before_ms) / before_ms:.2f}x of "
-        "the p99."
+        f"Hot swap with {num_clients} clients: p99 {_middle(swaps, 'p99_before_us') / 1e3:.2f} ms "
+        f"before, {_middle(swaps, 'p99_during_us') / 1e3:.2f} ms during its "
+        f"{_middle(swaps, 'seconds'):.1f} s; adds {statistics.median(added):.2f}x of the p99, the "
+        f"median of {shares}."
     )

@@ -1,6 +1,6 @@
 """gRPC with servers that are configured, or configured anew, in a way of their own."""
 
-import time
+import threading
 
 import grpc
 import numpy as np
@@ -74,8 +74,9 @@ def test_deadline_passes_while_a_request_waits_for_a_worker(half_plus_three):
     with harness.serve(**settings) as server:
         stub = prediction_service_pb2_grpc.PredictionServiceStub(server.channel)
         version = server.app._models.find("m")
-        run, slow = version.batcher._run, time.sleep
-        version.batcher._run = lambda *args: (slow(1.0), run(*args))[1]
+        run, released = version.batcher._run, threading.Event()
+        version.batcher._run = lambda *args: (released.wait(30), run(*args))[1]
         request = grpc_calls.predict_request("m", x=np.float32([2]))
         code, _ = grpc_calls.error_of(lambda: stub.Predict(request, timeout=0.2))
+        released.set()
         assert code is grpc.StatusCode.DEADLINE_EXCEEDED

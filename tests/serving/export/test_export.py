@@ -1,6 +1,7 @@
 import io
 import json
 import pathlib
+import shutil
 
 import keras
 import numpy as np
@@ -137,24 +138,28 @@ def test_manifest_names_every_file_and_the_recipe(model_dir):
     assert document["class_names"] == list(CLASS_NAMES)
 
 
-def test_manifest_check_passes_on_a_fresh_export_and_finds_a_cut_file(tmp_path):
-    model_dir = export_to(tmp_path / "1")
-    manifest.check_files(model_dir)
-    data = next(model_dir.glob("variables/*.data*"))
+@pytest.fixture
+def model_copy(model_dir, tmp_path):
+    """A copy of the export that may be changed."""
+    return pathlib.Path(shutil.copytree(model_dir, tmp_path / "1"))
+
+
+def test_manifest_check_passes_on_an_export_and_finds_a_cut_file(model_copy):
+    manifest.check_files(model_copy)
+    data = next(model_copy.glob("variables/*.data*"))
     data.write_bytes(data.read_bytes()[:-1])
     with pytest.raises(
         manifest.ManifestError, match="differs from the manifest. Received: path=.*data"
     ):
-        manifest.check_files(model_dir)
+        manifest.check_files(model_copy)
 
 
-def test_manifest_check_finds_a_missing_file(tmp_path):
-    model_dir = export_to(tmp_path / "1")
-    (model_dir / "assets" / "class_names.txt").unlink()
+def test_manifest_check_finds_a_missing_file(model_copy):
+    (model_copy / "assets" / "class_names.txt").unlink()
     with pytest.raises(
         manifest.ManifestError, match="manifest names is missing. Received: path=.*class_names"
     ):
-        manifest.check_files(model_dir)
+        manifest.check_files(model_copy)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format_version": 2}'])

@@ -79,42 +79,43 @@ def ask(server, authority, *key_and_chain):
         return method(b"\n\x03\n\x01m", timeout=20)
 
 
-def test_client_that_trusts_the_certificate_is_answered(tmp_path, certificate, frontend):
-    with serve(tmp_path, certificate, frontend) as server:
-        address = f"grpcs://127.0.0.1:{server.app.grpc_port}"
-        with client.Client(address, "m", root_certificates=certificate[1].encode()) as one:
-            assert one.predict([[2.0]])["y"].item() == 2.0
-            rows = np.zeros((200_000, 1), np.float32)
-            assert one.predict(rows)["y"].shape == rows.shape
+@pytest.fixture(scope="module")
+def server(certificate, frontend, tmp_path_factory):
+    with serve(tmp_path_factory.mktemp("tls"), certificate, frontend) as running:
+        yield running
 
 
-def test_stock_stub_is_answered(tmp_path, certificate, frontend):
-    with serve(tmp_path, certificate, frontend) as server:
-        credentials = grpc.ssl_channel_credentials(certificate[1].encode())
-        address = f"127.0.0.1:{server.app.grpc_port}"
-        request = predict_pb2.PredictRequest()
-        request.model_spec.name = "m"
-        request.inputs["x"].CopyFrom(tf.make_tensor_proto([[2.0]]))
-        with grpc.secure_channel(address, credentials) as channel:
-            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-            assert list(stub.Predict(request, timeout=20).outputs["y"].float_val) == [2.0]
+def test_client_that_trusts_the_certificate_is_answered(server, certificate):
+    address = f"grpcs://127.0.0.1:{server.app.grpc_port}"
+    with client.Client(address, "m", root_certificates=certificate[1].encode()) as one:
+        assert one.predict([[2.0]])["y"].item() == 2.0
+        rows = np.zeros((200_000, 1), np.float32)
+        assert one.predict(rows)["y"].shape == rows.shape
 
 
-def test_client_that_does_not_trust_the_certificate_is_not_answered(
-    tmp_path, certificate, frontend
-):
-    with serve(tmp_path, certificate, frontend) as server, pytest.raises(grpc.RpcError):
+def test_stock_stub_is_answered(server, certificate):
+    credentials = grpc.ssl_channel_credentials(certificate[1].encode())
+    address = f"127.0.0.1:{server.app.grpc_port}"
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "m"
+    request.inputs["x"].CopyFrom(tf.make_tensor_proto([[2.0]]))
+    with grpc.secure_channel(address, credentials) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        assert list(stub.Predict(request, timeout=20).outputs["y"].float_val) == [2.0]
+
+
+def test_client_that_does_not_trust_the_certificate_is_not_answered(server):
+    with pytest.raises(grpc.RpcError):
         ask(server, make_certificate()[1])
 
 
-def test_client_without_tls_is_not_answered(tmp_path, certificate, frontend):
-    with serve(tmp_path, certificate, frontend) as server:
-        address = f"grpc://127.0.0.1:{server.app.grpc_port}"
-        with (
-            client.Client(address, "m", max_retries=0, timeout_secs=10) as one,
-            pytest.raises(errors.ServerError),
-        ):
-            one.status()
+def test_client_without_tls_is_not_answered(server):
+    address = f"grpc://127.0.0.1:{server.app.grpc_port}"
+    with (
+        client.Client(address, "m", max_retries=0, timeout_secs=10) as one,
+        pytest.raises(errors.ServerError),
+    ):
+        one.status()
 
 
 def test_client_without_a_certificate_is_refused_where_one_is_asked_for(
