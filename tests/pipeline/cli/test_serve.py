@@ -85,9 +85,9 @@ def test_server_imports_neither_keras_nor_tfx_and_keras_can_follow():
         "import keras; print(keras.backend.backend())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.split() == ["[]", "tensorflow"]
+    assert done.stdout.split() == ["[]", "tensorflow"], done.stderr
 
 
 # As `tensorflow_model_server --help` of TensorFlow Serving lists them.
