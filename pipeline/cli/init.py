@@ -97,7 +97,7 @@ def _draft_folder(folder: pathlib.Path, name: str, answers: Mapping[str, str | N
 
 
 def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]) -> "Draft":
-    from components.ingest import table_survey
+    from components.ingest import step_survey, table_survey
     from pipeline.drafts import machine, series, table_parts, tables
 
     found = table_survey.survey_table(path)
@@ -111,7 +111,7 @@ def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]
     if pictures and not (target or of_group or time or value):
         return _draft_images(found, path, name, pictures[0], label)
     if not (label or target or of_group):
-        steps = table_survey.find_steps(found, time or table_survey.find_time_column(found))
+        steps = step_survey.find_steps(found, time or table_survey.find_time_column(found))
         if steps is None and (time or value):
             steps = table_parts.only_series(found, time)
         if steps is not None:

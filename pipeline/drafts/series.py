@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from components.ingest import table_survey
+from components.ingest import step_survey, table_survey
 from components.ingest.sources import columns
 from components.ingest.table_survey import TableSurvey
 from pipeline import toml_text
@@ -46,7 +46,7 @@ class SeriesDraft(parts.Draft):
         *,
         name: str,
         machine: Machine,
-        steps: table_survey.Steps,
+        steps: step_survey.Steps,
         value: str | None,
     ):
         self._survey, self._path, self._name, self._machine = survey, path, name, machine
@@ -100,7 +100,7 @@ class SeriesDraft(parts.Draft):
 
     def _find_period(self) -> int:
         times_T, values_T = self._longest_series()
-        return table_survey.find_period(values_T[np.argsort(times_T, kind="stable")])
+        return step_survey.find_period(values_T[np.argsort(times_T, kind="stable")])
 
     def _longest_series(self) -> tuple[np.ndarray, np.ndarray]:
         arrays, series = self._survey.arrays, self._steps.series

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from components.ingest.errors import DataError, nearest
-from components.ingest.table_survey import Steps, TableSurvey, find_time_column
+from components.ingest.step_survey import Steps
+from components.ingest.table_survey import TableSurvey, find_time_column
 from pipeline import toml_text
 from pipeline.drafts import parts
 from pipeline.drafts.machine import Machine

@@ -1,6 +1,12 @@
 """Ingests small sources, and reads what was written."""
 
-from components.ingest import example, ingest, tfrecord
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+
+from components.ingest import example, ingest, table_survey, tfrecord
 from tests.components import data_factories
 
 
@@ -16,3 +22,10 @@ def read_split(dataset: ingest.Dataset, split: str) -> list[dict]:
     return [
         example.decode_example(record) for path in paths for record in tfrecord.read_records(path)
     ]
+
+
+def survey_columns(folder: Path, columns: dict[str, Sequence]) -> table_survey.TableSurvey:
+    """Looks at a table that was written as Parquet."""
+    path = folder / "table.parquet"
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    return table_survey.survey_table(path)
