@@ -191,7 +191,7 @@ def _describe_list(item: Any, constraints: Sequence[Any]) -> str:
 
 def _bounds_text(constraints: Sequence[Any]) -> str:
     texts = [
-        f"{words} {getattr(extra, attribute):g}"
+        f"{words} {_number_text(getattr(extra, attribute))}"
         for extra in constraints
         for kind, attribute, words in _BOUNDS
         if isinstance(extra, kind)
@@ -202,6 +202,10 @@ def _bounds_text(constraints: Sequence[Any]) -> str:
         if isinstance(extra, annotated_types.MinLen)
     ]
     return f" {' and '.join(texts)}" if texts else ""
+
+
+def _number_text(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def _is_config(annotation: Any) -> bool:

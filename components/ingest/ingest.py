@@ -32,7 +32,7 @@ REJECTS_FILE = "rejects.jsonl"
 # Raise this when the same source would be written as other bytes.
 _WRITER_VERSION = 7
 _LOCATION_KEYS = frozenset(
-    {"data_dir"}
+    {"data_dir", "spans"}
     | {
         f"{split}{kind}"
         for split in ("", "validation_", "test_")

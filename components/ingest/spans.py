@@ -82,7 +82,8 @@ def cut(source: Source, data: DataConfig) -> list[Source]:
     """Returns the spans of a source, each a source of some of its files.
 
     A file whose examples fill a shard is a span. Smaller ones that follow each other share one, up
-    to as many shards as a span has at least. Only files of rows are cut, and not if the borders
+    to as many shards as a span has at least, and if the recipe names their spans, they are of one.
+    Only files of rows are cut, and not if the borders
     between the splits move with the data.
     """
     if not isinstance(source, file_source.FileSource) or data.splits.by == "time":
@@ -102,7 +103,9 @@ def _groups(
     for file in found:
         size = dataclasses.replace(source, split_files={splits.TRAIN: [file]}).num_bytes
         is_large = size >= _SHARD_BYTES
-        if group and (is_large or group_bytes + size > _MIN_SHARDS * _SHARD_BYTES):
+        # So that a span that is no longer chosen takes nothing with it.
+        is_other = bool(group) and group[-1].span != file.span
+        if group and (is_large or is_other or group_bytes + size > _MIN_SHARDS * _SHARD_BYTES):
             yield group
             group, group_bytes = [], 0
         if is_large:

@@ -1,19 +1,23 @@
 """The sources of a recipe: where its examples lie and in which form."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 import pydantic
 
+from components.ingest.sources import span_patterns
 from models.base_config import StrictConfig
 
-_URI = re.compile(r"(gs|s3|file|package)://[^/]*/?.")
+_URI = re.compile(r"[a-z][a-z0-9+.-]*://[^/]*/?.")
+_WEB = re.compile(r"(https?|ftp)://")
 
 
 def _absolute(path: str, *, uris: bool) -> str:
-    if path.startswith(("/", "~")) or (uris and _URI.match(path)):
+    is_uri = _URI.match(path) and not _WEB.match(path)
+    if path.startswith(("/", "~")) or (uris and is_uri):
         return path
-    places = "/, ~, gs://, s3://, file:// or package://" if uris else "/ or ~"
+    places = "/, ~, gs://, s3://, hdfs://, file:// or package://" if uris else "/ or ~"
     raise ValueError(
         f"path must begin with {places}, since the run may start in any folder. "
         f'Received: "{path}". Write it in full, such as "~/data".'
@@ -84,17 +88,74 @@ class AudioFolderSource(FolderSource):
     labels_file: str | None = None
 
 
+class SpanRange(StrictConfig):
+    """Which spans are read; first and last are numbers, or days such as "2026-01-31"."""
+
+    first: int | str | None = None
+    last: int | str | None = None
+    # Of these, the newest ones.
+    newest: Annotated[int, pydantic.Field(gt=0)] | None = None
+    # Without this many of the newest, such as a day that is still being written.
+    skip_newest: Annotated[int, pydantic.Field(ge=0)] = 0
+
+    @pydantic.field_validator("first", "last")
+    @classmethod
+    def _is_a_number_or_a_day(cls, span: int | str | None) -> int | str | None:
+        try:
+            span_patterns.number_of(span or 0)
+        except ValueError as error:
+            raise ValueError(
+                'first and last must be numbers of spans, or days such as "2026-01-31". '
+                f"Received: {span!r}."
+            ) from error
+        return span
+
+    def choose(self, versions: Mapping[int, int]) -> set[span_patterns.Span]:
+        """Returns the spans to read among those that there are, by their newest versions."""
+        return span_patterns.chosen(
+            versions,
+            newest=self.newest,
+            skip_newest=self.skip_newest,
+            first=None if self.first is None else span_patterns.number_of(self.first),
+            last=None if self.last is None else span_patterns.number_of(self.last),
+        )
+
+
 class FilesSource(StrictConfig):
     """Files that each hold many rows.
 
-    A path begins with /, ~, gs://, s3://, file://, or package:// and the name of an installed
-    package, and may have the wildcards * ? [] in its last parts. Where validation or test files are
-    named, these splits are as given.
+    A path begins with /, ~, gs://, s3://, the scheme of another file system, file://, or package://
+    and the name of an installed package, and may have the wildcards * ? [] in its last parts. Where
+    validation or test files are named, these splits are as given. Paths with {SPAN}, or {YYYY},
+    {MM} and {DD}, and with {VERSION}, name data that arrives in parts, of which `spans` are read.
     """
 
     path: Paths
     validation_path: Paths | None = None
     test_path: Paths | None = None
+    spans: SpanRange | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _spans_have_placeholders(self) -> Self:
+        named = [*self.split_paths().values(), *self.label_paths().values()]
+        paths = [path for found in named for path in found]
+        for path in paths:
+            if fault := span_patterns.check(path):
+                raise ValueError(f"path must be one in which {fault}. Received: {path}.")
+        has_specs = any(span_patterns.first_spec(path) is not None for path in self.path)
+        if has_specs and self.spans is None:
+            raise ValueError(
+                "A path with {SPAN} or {YYYY} needs spans, which says what is read. Received: no "
+                "spans. Add spans = { newest = 1 } for the newest one, or spans = { first = 0 } "
+                "for all."
+            )
+        is_asked = any(span_patterns.first_spec(path) is not None for path in paths)
+        if not has_specs and (is_asked or self.spans is not None):
+            raise ValueError(
+                "spans and their placeholders need a path with {SPAN}, or with {YYYY}, {MM} and "
+                f"{{DD}}. Received: path = {', '.join(self.path)}. Write them there too."
+            )
+        return self
 
     def label_paths(self) -> dict[str, tuple[str, ...]]:
         """Returns the paths of the labels of each split, if they lie in files of their own."""

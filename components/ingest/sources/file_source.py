@@ -16,10 +16,12 @@ from components.ingest.sources import (
     files,
     jsonl_files,
     numpy_files,
+    span_patterns,
     tfrecord_files,
 )
 from components.ingest.sources.base import ColumnBlock
-from components.ingest.sources.config import FilesSource
+from components.ingest.sources.config import FilesSource, SpanRange
+from components.ingest.sources.span_patterns import Span
 
 _READERS: Mapping[str, Any] = {
     "csv": csv_files.read_blocks,
@@ -106,13 +108,16 @@ def open_files(source: FilesSource, data: DataConfig) -> FileSource:
     """Finds the files that a recipe names.
 
     Raises:
-        DataError: If a path names none, a file system cannot be reached, or there are more or fewer
-            files of labels than of rows.
+        DataError: If a path names none, a file system cannot be reached, no span is chosen or one
+            is missing in a split, or there are more or fewer files of labels than of rows.
     """
     found, labels = (
         {split: files.list_files(paths) for split, paths in named.items()}
         for named in (source.split_paths(), source.label_paths())
     )
+    if source.spans is not None:
+        spans = _choose_spans(source.spans, found["train"])
+        found, labels = ({s: _of_spans(s, f, spans) for s, f in n.items()} for n in (found, labels))
     for split, part in labels.items():
         if len(part) != len(found[split]):
             raise DataError(
@@ -125,3 +130,27 @@ def open_files(source: FilesSource, data: DataConfig) -> FileSource:
         for file, label_file in zip(found[split], part, strict=True)
     }
     return FileSource(data, source, found, pairs)
+
+
+def _choose_spans(choice: SpanRange, found: list[files.SourceFile]) -> set[Span]:
+    versions = span_patterns.newest_versions(file.span for file in found if file.span)
+    if chosen := choice.choose(versions):
+        return chosen
+    raise DataError(
+        f"Expected data.source.spans to choose some of the {len(versions)} spans that are there, "
+        f"{min(versions)} to {max(versions)}. Received: none of them. Change the spans."
+    )
+
+
+def _of_spans(
+    split: str, found: list[files.SourceFile], spans: set[Span]
+) -> list[files.SourceFile]:
+    """Returns the files of some spans, and those that belong to none, such as fixed test files."""
+    kept = [file for file in found if file.span is None or file.span in spans]
+    if any(file.span for file in found) and (missing := spans - {file.span for file in kept}):
+        number, version = min(missing)
+        raise DataError(
+            f"Expected each span of the train split in the {split} split too, in the same version. "
+            f"Received: no files of span {number}, version {version}. Add them, or choose others."
+        )
+    return kept

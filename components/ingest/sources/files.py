@@ -1,8 +1,8 @@
 """Files that a recipe names by paths, wildcards or URIs, opened as streams wherever they lie."""
 
 import fnmatch
-import functools
 import gzip
+import hashlib
 import importlib.util
 import io
 import posixpath
@@ -14,14 +14,14 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import pyarrow
 import pyarrow.fs
 
+from components import addresses
 from components.ingest.errors import DataError, nearest
+from components.ingest.sources import span_patterns
+from components.ingest.sources.span_patterns import Span
 
 GZIP_MAGIC = b"\x1f\x8b"
 _WILDCARDS = frozenset("*?[")
 _PACKAGE = "package://"
-# Without it, pyarrow tries for a quarter of an hour to find credentials where there are none.
-_GCS_RETRY_SECS = 10
-_REMOTE_CURE = "Check the name, the network and the credentials that the environment gives."
 
 
 class SourceFile(NamedTuple):
@@ -29,14 +29,17 @@ class SourceFile(NamedTuple):
 
     name: str
     uri: str
+    span: Span | None = None  # If the path that names it says so.
 
     @property
     def is_local(self) -> bool:
         """Whether the operating system opens it."""
-        return "://" not in self.uri
+        return not addresses.is_address(self.uri)
 
     def stamp(self) -> str:
         """Returns what changes when the file does: its size and when it was written last.
+
+        Where no times are kept, it is the size and a digest of what the file holds.
 
         Raises:
             OSError: If it is not there.
@@ -44,22 +47,29 @@ class SourceFile(NamedTuple):
         if self.is_local:
             status = Path(self.uri).stat()
             return f"{status.st_size} {status.st_mtime_ns} {status.st_ino} {status.st_dev}"
-        filesystem, path = _filesystem(self.uri)
-        (info,) = filesystem.get_file_info([path])
+        info = self._info()
+        if info.mtime_ns is None:
+            with self.open_random() as file:
+                return f"{info.size} {hashlib.sha256(file.read()).hexdigest()}"
+        return f"{info.size} {info.mtime_ns}"
+
+    def _info(self) -> pyarrow.fs.FileInfo:
+        place = _place(self.uri)
+        (info,) = place.filesystem.get_file_info([place.path(self.uri)])
         if not info.is_file:
             raise FileNotFoundError(2, "No such file or directory", self.uri)
-        return f"{info.size} {info.mtime_ns}"
+        return info
 
     def size_bytes(self) -> int:
         """Returns the size of the file."""
-        return int(self.stamp().split()[0])
+        return Path(self.uri).stat().st_size if self.is_local else int(self._info().size)
 
     def open_random(self) -> Any:
         """Opens the file for reading at any place, as pyarrow's readers ask."""
         if self.is_local:
             return pyarrow.OSFile(self.uri)
-        filesystem, path = _filesystem(self.uri)
-        return filesystem.open_input_file(path)
+        place = _place(self.uri)
+        return place.filesystem.open_input_file(place.path(self.uri))
 
     def open_stream(self) -> BinaryIO:
         """Opens the file for reading from its beginning; gzip is undone, whatever the name says.
@@ -86,9 +96,11 @@ def list_files(patterns: Iterable[str]) -> list[SourceFile]:
         DataError: If a pattern names no file, or a file system cannot be reached.
     """
     patterns = list(patterns)
-    uris = sorted({uri for pattern in patterns for uri in _expand(pattern)})
+    found = {uri: span for pattern in patterns for uri, span in _expand(pattern).items()}
     base = _common_folder(patterns)
-    return [SourceFile(_path(uri)[len(base) :].lstrip("/"), uri) for uri in uris]
+    return [
+        SourceFile(_path(uri)[len(base) :].lstrip("/"), uri, found[uri]) for uri in sorted(found)
+    ]
 
 
 def _common_folder(patterns: Iterable[str]) -> str:
@@ -96,8 +108,10 @@ def _common_folder(patterns: Iterable[str]) -> str:
 
     It does not depend on which files there are, so that a file's name never changes.
     """
-    schemes = {pattern.partition("://")[0] for pattern in patterns if "://" in pattern}
-    if len(schemes) + any("://" not in pattern for pattern in patterns) > 1:
+    schemes = {
+        pattern.partition("://")[0] if addresses.is_address(pattern) else "" for pattern in patterns
+    }
+    if len(schemes) > 1:
         raise DataError(
             "Expected all paths of data.source to be on one file system. "
             f"Received: {', '.join(patterns)}. Copy the files to one place."
@@ -114,7 +128,7 @@ def _path(uri: str) -> str:
 def _full(pattern: str) -> str:
     if pattern.startswith(_PACKAGE):
         return _in_package(pattern)
-    return pattern if "://" in pattern else str(in_home(pattern))
+    return pattern if addresses.is_address(pattern) else str(in_home(pattern))
 
 
 def in_home(path: str) -> Path:
@@ -145,18 +159,26 @@ def _in_package(pattern: str) -> str:
 
 
 def _fixed_part(pattern: str) -> str:
-    first = min((pattern.find(char) for char in _WILDCARDS if char in pattern), default=None)
-    return pattern if first is None else pattern[:first]
+    first = min(
+        (pattern.find(char) for char in _WILDCARDS if char in pattern), default=len(pattern)
+    )
+    spec = span_patterns.first_spec(pattern)
+    return pattern[: first if spec is None else min(first, spec)]
 
 
-def _expand(pattern: str) -> list[str]:
+def _expand(pattern: str) -> dict[str, Span | None]:
     full = _full(pattern)
     if any("**" in part and part != "**" for part in full.split("/")):
         raise DataError(
             "Expected ** in data.source.path to stand alone between two slashes, for any number of "
             f"folders. Received: {pattern}. Write * within a name."
         )
-    found = _expand_remote(full) if "://" in full else _expand_local(full)
+    named = span_patterns.wildcards(full)
+    uris = _expand_remote(named) if addresses.is_address(full) else _expand_local(named)
+    found: dict[str, Span | None] = dict.fromkeys(uris)
+    if named != full:
+        spans = {uri: span_patterns.span_of(uri, full) for uri in uris}
+        found = {uri: span for uri, span in spans.items() if span is not None}
     if not found:
         raise DataError(
             f"Expected data.source.path to name files. Received: {pattern}, which names none."
@@ -186,25 +208,25 @@ def _expand_local(pattern: str) -> list[str]:
 
 def _similar_file(pattern: str) -> str:
     path = Path(pattern)
-    if "://" in pattern or not path.parent.is_dir():
+    if addresses.is_address(pattern) or not path.parent.is_dir():
         return ""
     return nearest(path.name, (other.name for other in path.parent.iterdir()))
 
 
 def _expand_remote(pattern: str) -> list[str]:
-    filesystem, path = _filesystem(pattern)
-    base = posixpath.dirname(_fixed_part(path))
-    scheme = pattern[: len(pattern) - len(path)]
+    place = _place(pattern, is_first=True)
+    path = place.path(pattern)
     is_fixed = _fixed_part(path) == path
+    base = posixpath.dirname(_fixed_part(path))
     selector = (
         [path] if is_fixed else pyarrow.fs.FileSelector(base, allow_not_found=True, recursive=True)
     )
     try:
-        infos = filesystem.get_file_info(selector)
+        infos = place.filesystem.get_file_info(selector)
     except OSError as error:
-        raise DataError(f"Expected to list {pattern}, but: {error}. {_REMOTE_CURE}") from error
+        raise DataError(str(addresses.unreachable(f"to list {pattern}", error))) from error
     names = [info.path for info in infos if info.is_file]
-    return [scheme + name for name in names if is_fixed or _matches(name, path)]
+    return [place.address(name) for name in names if is_fixed or _matches(name, path)]
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -222,22 +244,11 @@ def _match_parts(names: list[str], patterns: list[str]) -> bool:
     )
 
 
-@functools.cache
-def _bucket(root: str) -> pyarrow.fs.FileSystem:
-    limit = f"?retry_limit_seconds={_GCS_RETRY_SECS}" if root.startswith("gs://") else ""
+def _place(uri: str, *, is_first: bool = False) -> addresses.Place:
     try:
-        filesystem, _ = pyarrow.fs.FileSystem.from_uri(f"{root}{limit}")
-    except (OSError, ValueError, pyarrow.ArrowException) as error:
-        raise DataError(f"Expected to reach {root}, but: {error}. {_REMOTE_CURE}") from error
-    return filesystem
-
-
-def _filesystem(uri: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """Returns the file system of a URI, made once, and the path within it."""
-    scheme, _, path = uri.partition("://")
-    if scheme == "file":
-        return _bucket("file:///"), path
-    return _bucket(f"{scheme}://{path.split('/')[0]}"), path
+        return addresses.place_of(uri, is_first=is_first)
+    except addresses.AddressError as error:
+        raise DataError(str(error)) from error
 
 
 def chunks(file: SourceFile, size_bytes: int) -> Iterator[bytes]:

@@ -34,7 +34,7 @@ def test_a_config_survives_its_own_dictionary():
     [
         (
             {**TABLE, "source": {"kind": "csv", "path": "t.csv"}},
-            r'must begin with /, ~, gs://, s3://, file:// or package://.* Received: "t.csv"',
+            r'must begin with /, ~, gs://, s3://, hdfs://, .* or package://.* Received: "t.csv"',
         ),
         (
             {**TABLE, "source": {"kind": "csv", "path": "http://host/t.csv"}},

@@ -211,3 +211,19 @@ def test_the_user_is_told_how_many_files_are_read(grown, monkeypatch):
     ingest_trips(folder, cache)
     texts = [event["text"] for event in told if event["event"] == "message"]
     assert texts == ["1 of 3 files are read, the others were read before"]
+
+
+def test_a_window_of_spans_that_moves_on_reads_the_new_one_alone(tmp_path, read):
+    folder = tmp_path / "trips"
+    for number in range(1, 4):
+        write_trips(folder, f"span-{number}.csv", first=1000 * number, count=30)
+    source = {"kind": "csv", "path": f"{folder}/span-{{SPAN}}.csv", "spans": {"newest": 2}}
+    before = ingest_trips(folder, tmp_path / "cache", source=source)
+    write_trips(folder, "span-4.csv", first=4000, count=30)
+    after = ingest_trips(folder, tmp_path / "cache", source=source)
+    assert read == ["span-2.csv", "span-3.csv", "span-4.csv"]
+    assert [span.files for span in before.manifest.spans] == [
+        ("train/span-2.csv",),
+        ("train/span-3.csv",),
+    ]
+    assert set(split_of_rows(after)) == {*range(3000, 3030), *range(4000, 4030)}

@@ -1,5 +1,6 @@
-"""Reading from an object store, through pyarrow's own S3 client and a small store in this test."""
+"""Reading from object stores, through pyarrow's and TensorFlow's own clients and small stores."""
 
+import gzip
 import http.server
 import socket
 import threading
@@ -8,10 +9,13 @@ import urllib.parse
 import pyarrow
 import pyarrow.parquet
 import pytest
+import tensorflow as tf
 
-from components.ingest import resolve
+from components import addresses
+from components.ingest import digest, resolve
 from components.ingest.config import DataConfig
 from components.ingest.errors import DataError
+from tests import gcs_store
 
 _LIST = '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">{}</ListBucketResult>'
 _ITEM = (
@@ -81,10 +85,10 @@ def point_to(monkeypatch, port):
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
-def config(kind, path):
+def config(kind, path, **source):
     return DataConfig.from_dict(
         {
-            "source": {"kind": kind, "path": path},
+            "source": {"kind": kind, "path": path, **source},
             "table": {"columns": {"size": {"kind": "number"}}},
             "target": {"source_name": "weight"},
             "splits": {"test_share": 0.1},
@@ -129,3 +133,104 @@ def test_a_store_that_does_not_answer_is_told_with_what_to_check(store, monkeypa
     message = r"Expected to list s3://away/\*.csv, but: .* Check the name, the network and the cred"
     with pytest.raises(DataError, match=message):
         read(config("csv", "s3://away/*.csv"))
+
+
+@pytest.fixture
+def google(tmp_path, monkeypatch):
+    """A store that stands in for Google's."""
+    with gcs_store.served(tmp_path / "store") as running:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", running.address)
+        yield running
+
+
+@pytest.fixture(params=["gs", "ram"])
+def place(request, tmp_path):
+    """Writes objects, and says under which address they are."""
+    if request.param == "ram":
+        root = f"ram://{tmp_path.name}"
+
+        def write(name, content):
+            tf.io.gfile.makedirs(f"{root}/{name.rpartition('/')[0]}")
+            with tf.io.gfile.GFile(f"{root}/{name}", "wb") as file:
+                file.write(content)
+
+        yield root, write
+        tf.io.gfile.rmtree(root)
+        return
+    store = request.getfixturevalue("google")
+
+    def write_object(name, content):
+        path = store.folder / "trips" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    yield "gs://trips", write_object
+
+
+def test_files_are_read_by_wildcards_lists_and_spans_wherever_they_lie(place):
+    root, write = place
+    write("2026/part-0.csv", b"size,weight\n0,1\n5,2\n")
+    write("2026/part-1.csv.gz", gzip.compress(b"size,weight\n1,1\n"))
+    write("2026/deep/part-2.csv", b"size,weight\n2,1\n")
+    write("2026/other.txt", b"no rows")
+    rows = read(config("csv", f"{root}/2026/part-*"))
+    assert [row.key for row in rows] == ["part-0.csv:2", "part-0.csv:3", "part-1.csv.gz:2"]
+    rows = read(config("csv", [f"{root}/2026/**/part-2.csv", f"{root}/2026/part-0.csv"]))
+    assert [row.key for row in rows] == ["deep/part-2.csv:2", "part-0.csv:2", "part-0.csv:3"]
+    data = config("csv", f"{root}/2026/**/part-{{SPAN}}.csv", spans={"newest": 1})
+    assert [row.key for row in read(data)] == ["deep/part-2.csv:2"]
+
+
+def test_a_parquet_file_is_read_by_its_ranges_wherever_it_lies(place):
+    root, write = place
+    sink = pyarrow.BufferOutputStream()
+    table = pyarrow.table({"size": [1.0, 2.0], "weight": [3.0, 4.0]})
+    pyarrow.parquet.write_table(table, sink)
+    write("tables/a.parquet", sink.getvalue().to_pybytes())
+    rows = read(config("parquet", f"{root}/tables/*.parquet"))
+    assert [row.features["target"] for row in rows] == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("pattern", ["none/*.csv", "none.csv"])
+def test_a_path_that_names_nothing_is_told_wherever_it_is(place, pattern):
+    root, write = place
+    write("a.csv", b"")
+    with pytest.raises(DataError, match=f"to name files. Received: {root}/none"):
+        read(config("csv", f"{root}/{pattern}"))
+
+
+def test_a_file_that_changes_has_another_digest_where_no_times_are_kept(tmp_path):
+    found = []
+    for content in (b"1", b"2"):
+        tf.io.gfile.makedirs(f"ram://{tmp_path.name}")
+        with tf.io.gfile.GFile(f"ram://{tmp_path.name}/a.csv", "wb") as file:
+            file.write(content)
+        found.append(digest.source_digest(config("csv", f"ram://{tmp_path.name}/a.csv"), tmp_path))
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "UNAUTHENTICATED"), (403, "PERMISSION_DENIED"), (503, "UNAVAILABLE")]
+)
+def test_a_store_that_refuses_is_told_with_what_to_check(google, monkeypatch, status, said):
+    monkeypatch.setattr(addresses, "_QUICK_RETRY_SECS", 0.1)
+    addresses._place.cache_clear()
+    google.fail(status)
+    with pytest.raises(
+        DataError, match=rf"list gs://b/\*.csv, but: .*{said}.* Check the name, the"
+    ):
+        read(config("csv", "gs://b/*.csv"))
+
+
+def test_a_scheme_that_nobody_knows_is_told():
+    message = (
+        r"pyarrow knows \(file, gs, s3, hdfs, abfs\) or TensorFlow \(.*ram\). Received: gss://b"
+    )
+    with pytest.raises(DataError, match=message):
+        read(config("csv", "gss://b/a.csv"))
+
+
+def test_a_file_system_whose_library_is_missing_is_told(monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(DataError, match=r"Expected to reach hdfs://127.0.0.1:9, but: "):
+        read(config("csv", "hdfs://127.0.0.1:9/a.csv"))
