@@ -104,7 +104,7 @@ class DLinearConfig(StrictConfig):
 
 
 class TcnConfig(StrictConfig):
-    """A temporal convolutional network (https://arxiv.org/abs/1803.01271)."""
+    """A temporal convolutional network (https://arxiv.org/abs/1803.01271) of series or lists."""
 
     architecture: Literal["tcn"]
     num_filters: PositiveInt = 32
@@ -117,7 +117,7 @@ class TcnConfig(StrictConfig):
 ARCHITECTURES = {
     "image": ("cnn", "mlp", "resnet"),
     "text": ("bag_of_embeddings", "transformer"),
-    "table": ("mlp",),
+    "table": ("mlp", "tcn"),
     "series": ("dlinear", "tcn"),
     "audio": ("spectrogram_cnn",),
 }

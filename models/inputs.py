@@ -1,6 +1,6 @@
 """What a model reads: one frozen record for each kind of input, sizes included.
 
-Axes: B batch, H height, W width, C channels, T tokens, N columns of numbers, M columns of
+Axes: B batch, H height, W width, C channels, T tokens or steps, N columns of numbers, M columns of
 categories.
 """
 
@@ -43,16 +43,31 @@ class TableInput:
     """The columns of a table, those of a kind side by side, in the order of these names.
 
     `numbers` float32 (B, N), standardised, 0 where missing; `is_missing` float32 (B, N), 1 where
-    missing; `category_ids` int32 (B, M). What has no columns is no input.
+    missing; `category_ids` int32 (B, M). Each column of lists of numbers is two inputs of its own,
+    which `sequence_keys` names: its values, float32 (B, T, C), standardised, 0 where missing, and
+    float32 (B, T, C), 1 where missing. What has no columns is no input.
 
     Attributes:
         numbers: Names of the columns of numbers.
         categories: Name of each column of categories -> number of its ids.
+        sequences: Name of each column of lists of numbers -> steps T and channels C.
     """
 
     kind: ClassVar[str] = "table"
     numbers: tuple[str, ...]
     categories: Mapping[str, int]
+    sequences: Mapping[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
+
+    @staticmethod
+    def sequence_keys(place: int) -> tuple[str, str]:
+        """Returns the inputs of a column of lists by its place among them, counted from 0.
+
+        By number: a column's name need not be a valid name for a layer.
+
+        >>> TableInput.sequence_keys(0)
+        ('sequence1', 'sequence1_is_missing')
+        """
+        return f"sequence{place + 1}", f"sequence{place + 1}_is_missing"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from models import config
 from models import inputs as input_specs
 from models.audio import spectrogram_cnn
 from models.blocks import heads
-from models.tabular import mlp, table_mlp
+from models.tabular import mlp, table_mlp, table_tcn
 from models.text import bag_of_embeddings, transformer
 from models.timeseries import dlinear, tcn
 from models.vision import cnn, resnet
@@ -20,7 +20,7 @@ Builder = Callable[..., keras.Model]
 _BUILDERS: Mapping[str, Mapping[str, Builder]] = {
     "image": {"cnn": cnn.build, "mlp": mlp.build, "resnet": resnet.build},
     "text": {"bag_of_embeddings": bag_of_embeddings.build, "transformer": transformer.build},
-    "table": {"mlp": table_mlp.build},
+    "table": {"mlp": table_mlp.build, "tcn": table_tcn.build},
     "audio": {"spectrogram_cnn": spectrogram_cnn.build},
     "series": {"dlinear": dlinear.build, "tcn": tcn.build},
 }

@@ -109,6 +109,16 @@ class Recipe(StrictConfig):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _convolutions_have_steps(self) -> Self:
+        table = self.data.table
+        if table is not None and self.model.architecture == "tcn" and not table.sequences():
+            raise ValueError(
+                'model.architecture = "tcn" convolves over lists of numbers, columns of the kind '
+                f'"sequence". Received: the columns {", ".join(table.columns)}. Use "mlp".'
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _float8_has_matrix_products(self) -> Self:
         architecture = self.model.architecture
         if self.training.precision == "float8" and architecture not in FLOAT8_ARCHITECTURES:

@@ -2,13 +2,20 @@
 
 import itertools
 import json
+import math
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 from components.ingest import example, tfrecord
 from components.ingest.config import DataConfig
-from components.ingest.features.config import LABEL_FEATURE, TARGET_FEATURE, TEXT_FEATURE
+from components.ingest.features.config import (
+    LABEL_FEATURE,
+    TARGET_FEATURE,
+    TEXT_FEATURE,
+    Column,
+    SequenceColumn,
+)
 from pipeline import questions
 
 _PNG_START = b"\x89PNG"
@@ -23,7 +30,7 @@ def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path)
     """Returns the words after `kerasline predict --model M` that ask about a test example.
 
     An image or a recording is written as `example.png`, `example.jpg` or `example.wav`, and the
-    past of a series, which is long, as `example.json`.
+    past of a series or a row with a list, which are long, as `example.json`.
 
     Args:
         data: The recipe's data.
@@ -38,7 +45,7 @@ def ask_words(data: DataConfig, dataset_dir: pathlib.Path, folder: pathlib.Path)
     if data.text is not None:
         return [option, _text(values)[:_ASKED_CHARACTERS]]
     row = json.dumps(_row(data, values), ensure_ascii=False)
-    if data.series is None:
+    if data.series is None and not (data.table and data.table.sequences()):
         return [option, row]
     path = folder / "example.json"
     path.write_text(row + "\n", encoding="utf-8")
@@ -93,11 +100,22 @@ def _row(data: DataConfig, values: dict[str, Values]) -> dict[str, Any]:
         width = data.series.num_channels
         return {"history": [history[i : i + width] for i in range(0, len(history), width)]}
     columns = data.table.columns if data.table else {}
-    there = {name: values[name][0] for name in columns if values.get(name)}
     return {
-        name: value.decode(errors="replace") if isinstance(value, bytes) else _short(value)
-        for name, value in there.items()
+        name: _shown_value(values[name], column)
+        for name, column in columns.items()
+        if values.get(name)
     }
+
+
+def _shown_value(values: Values, column: Column) -> Any:
+    if isinstance(column, SequenceColumn):
+        numbers = [None if math.isnan(number) else _short(number) for number in values]
+        width = column.channels
+        if width == 1:
+            return numbers
+        return [numbers[i : i + width] for i in range(0, len(numbers), width)]
+    value = values[0]
+    return value.decode(errors="replace") if isinstance(value, bytes) else _short(value)
 
 
 def _short(number: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from components.ingest import errors
-from components.ingest.features.config import TableFeature
+from components.ingest.features.config import SequenceColumn, TableFeature
 from serving.export import image_files
 
 DEFAULT_SIGNATURE, FILE_SIGNATURE = "serving_default", "serve_bytes"
@@ -123,9 +123,39 @@ def _read_row(given: str, facts: Mapping[str, Any]) -> dict[str, Any]:
                 f"The model has no column {name!r}.{errors.nearest(name, names)} "
                 f"Received: --row {given}. Its columns are: {', '.join(served or inputs)}."
             )
-    values = {names[name]: _value(name, value, inputs[names[name]]) for name, value in row.items()}
+    lists = TableFeature.from_dict(table).sequences() if table else {}
+    values = {
+        names[name]: _value(name, value, inputs[names[name]])
+        for name, value in row.items()
+        if name not in lists
+    }
+    for name, column in lists.items():
+        values[names[name]] = _list_value(name, row.get(name), column)
     missing = {name: math.nan if kind == "float32" else "" for name, kind in inputs.items()}
     return {**missing, **values} if table else values
+
+
+def _list_value(name: str, value: Any, column: SequenceColumn) -> Any:
+    """Returns a list as the model takes it: NaN where a number is missing, and padded if it may be.
+
+    Of another length, it is left as it is, for the model to refuse.
+    """
+    steps = [] if value is None else value
+    if not isinstance(steps, list):
+        raise PredictionError(
+            f"Column {name!r} holds lists of {column.length} steps. Received: {value!r}. Write a "
+            "list of numbers, with null for a missing one."
+        )
+    missing = math.nan if column.channels == 1 else [math.nan] * column.channels
+    if column.any_length or not steps:
+        steps = [*steps[: column.length], *[missing] * (column.length - len(steps))]
+    return [_without_null(step) for step in steps]
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_null(each) for each in value]
+    return math.nan if value is None else value
 
 
 def _row_text(given: str) -> str:

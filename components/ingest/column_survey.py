@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.compute
 
 from components.ingest import image_header
-from components.ingest.sources import columns
+from components.ingest.sources import columns, sequences
 
 _MAX_CATEGORY_SHARE = 0.5
 _MIN_TEXT_CHARS = 25
@@ -29,7 +29,8 @@ _MIN_EPOCH_SECONDS = 100_000_000
 class ColumnSurvey:
     """What a column holds.
 
-    "number", "category", "text", "time", "image", "constant", "id" if nearly all differ, "other".
+    "number", "category", "text", "time", "image", "constant", "id" if nearly all differ, "sequence"
+    if lists of numbers, "other".
     """
 
     kind: str
@@ -43,6 +44,8 @@ def survey_column(name: str, array: pyarrow.Array) -> ColumnSurvey:
         name: Its name, which tells codes and times from other numbers.
         array: Its values.
     """
+    if sequences.is_list_of_numbers(array):
+        return ColumnSurvey(kind="sequence", counts={})
     if pyarrow.types.is_nested(array.type) or pyarrow.types.is_null(array.type):
         return ColumnSurvey(kind="other", counts={})
     if pyarrow.types.is_binary(array.type):

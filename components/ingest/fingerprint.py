@@ -21,6 +21,7 @@ import numpy as np
 from components.ingest import (
     fingerprint_images,
     fingerprint_recordings,
+    fingerprint_sequences,
     fingerprint_series,
     fingerprint_texts,
 )
@@ -30,6 +31,7 @@ from components.ingest.features.config import (
     HISTORY_FEATURE,
     TARGET_FEATURE,
     TEXT_FEATURE,
+    TableFeature,
 )
 from components.ingest.sources.base import Row
 
@@ -50,8 +52,9 @@ class Layout:
     input_name: str  # image, text, audio, table or series.
     answer_name: str | None  # label, target, or none.
     class_names: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()  # Columns of a table.
+    numbers: tuple[str, ...] = ()  # Columns of a table, and those that stand for its lists.
     categories: tuple[str, ...] = ()
+    sequences: tuple[str, ...] = ()
     num_channels: int = 1  # Of a step of a series.
     split_by: str = "hash"
 
@@ -62,8 +65,9 @@ class Layout:
             input_name=data.input_name,
             answer_name=data.answer_name,
             class_names=data.class_names,
-            numbers=data.table.numbers() if data.table else (),
+            numbers=_number_names(data.table) if data.table else (),
             categories=data.table.categories() if data.table else (),
+            sequences=tuple(data.table.sequences()) if data.table else (),
             num_channels=data.series.num_channels if data.series else 1,
             split_by=data.splits.by,
         )
@@ -76,8 +80,8 @@ class Layout:
             FileNotFoundError: If there is none.
         """
         values: dict[str, Any] = json.loads((folder / FOLDER / LAYOUT_FILE).read_text())
-        for name in ("class_names", "numbers", "categories"):
-            values[name] = tuple(values[name])
+        for name in ("class_names", "numbers", "categories", "sequences"):
+            values[name] = tuple(values.get(name, ()))
         return cls(**values)
 
     def write(self, folder: Path) -> None:
@@ -106,10 +110,18 @@ class Layout:
             return [
                 ("numbers", "<f4", (len(self.numbers),)),
                 ("categories", "<u8", (len(self.categories),)),
+                ("sequences", "<u8", (len(self.sequences),)),
             ]
         if self.input_name == "series":
             return list(fingerprint_series.fields(self.num_channels))
         return list(fingerprint_recordings.FIELDS)
+
+
+def _number_names(table: TableFeature) -> tuple[str, ...]:
+    looks = (
+        fingerprint_sequences.look_names(name, column) for name, column in table.sequences().items()
+    )
+    return (*table.numbers(), *(name for names in looks for name in names))
 
 
 class FingerprintWriter:
@@ -172,7 +184,9 @@ _name_hash = functools.lru_cache(1 << 14)(_hash)
 
 
 def table_looks(
-    numbers: Mapping[str, np.ndarray], categories: Mapping[str, tuple[list[bytes], np.ndarray]]
+    numbers: Mapping[str, np.ndarray],
+    categories: Mapping[str, tuple[list[bytes], np.ndarray]],
+    sequences: Mapping[str, Sequence[np.ndarray]] | None = None,
 ) -> list[bytes]:
     """Returns the looks of N rows of a table, column by column.
 
@@ -180,14 +194,20 @@ def table_looks(
         numbers: Each column of numbers, (N,) float32, NaN where one is missing.
         categories: The distinct names in each other column, and which of them each row has,
             (N,) integers, of which -1 stands for a missing one.
+        sequences: Each column of lists, the numbers of each row.
     """
+    sequences = sequences or {}
     values_NC = [np.asarray(values_N, np.float32) for values_N in numbers.values()]
     codes_NC = []
     for names, indices_N in categories.values():
         hashes = [_name_hash(name) if name else MISSING for name in names]
         codes_NC.append(np.array([*hashes, MISSING], np.uint64)[indices_N])
     layout = Layout(
-        input_name="table", answer_name=None, numbers=tuple(numbers), categories=tuple(categories)
+        input_name="table",
+        answer_name=None,
+        numbers=tuple(numbers),
+        categories=tuple(categories),
+        sequences=tuple(sequences),
     )
     num_rows = len([*values_NC, *codes_NC][0])
     looks_N = np.zeros(num_rows, layout.look_dtype)
@@ -196,6 +216,11 @@ def table_looks(
         looks_N["numbers"][:, index] = values_N + 0.0
     for index, codes_N in enumerate(codes_NC):
         looks_N["categories"][:, index] = codes_N
+    for index, rows in enumerate(sequences.values()):
+        hashes = [
+            _hash(fingerprint_sequences.content(row)) if len(row) else MISSING for row in rows
+        ]
+        looks_N["sequences"][:, index] = np.array(hashes, np.uint64)
     found: list[bytes] = looks_N.view(f"V{looks_N.dtype.itemsize}").tolist()
     return found
 

@@ -66,6 +66,9 @@ def survey_table(path: Path) -> TableSurvey:
 def _joined(name: str, pieces: list[dict[str, pyarrow.Array]]) -> pyarrow.Array:
     found = [piece[name] for piece in pieces if name in piece]
     kinds = {array.type for array in found}
+    if len(kinds) > 1 and any(map(pyarrow.types.is_nested, kinds)):
+        # Lists of whole numbers in one piece, of fractions in another.
+        return pyarrow.array([value for array in found for value in array.to_pylist()])
     if len(kinds) > 1:
         kind = pyarrow.binary() if pyarrow.binary() in kinds else pyarrow.string()
         found = [

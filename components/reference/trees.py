@@ -16,6 +16,7 @@ import threadpoolctl
 
 from components.input_pipeline.decoding import Decoder
 from components.transform.fitted import FittedTable
+from models.inputs import TableInput
 
 _UNKNOWN_ID = 1
 # scikit-learn tells no more names apart in a column; the model's ids begin with the frequent ones.
@@ -46,19 +47,27 @@ class Trees:
 
     def __init__(self, decoder: Decoder, fitted: FittedTable, *, num_classes: int):
         self._decoder = decoder
-        self._num_numbers = len(fitted.numbers)
-        is_category_F = [False] * self._num_numbers + [True] * len(fitted.categories)
+        in_lists = sum(found.length * len(found.channels) for found in fitted.sequences.values())
+        num_numbers = len(fitted.numbers) + in_lists
+        is_category_F = [False] * num_numbers + [True] * len(fitted.categories)
         self._settings = {"categorical_features": is_category_F, "random_state": 0}
         self._num_classes = num_classes
+        self._num_lists = len(fitted.sequences)
         self._learner: Any = None
 
     def features(self, serialized_B: tf.Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """Returns numbers, NaN where missing, and then ids of names, as the model is given them."""
+        """Returns numbers, NaN where missing, and then ids of names, as the model is given them.
+
+        Each number of a list is a column.
+        """
         inputs, answers_B = self._decoder(serialized_B)
+        keys = map(TableInput.sequence_keys, range(self._num_lists))
         parts = []
-        if "numbers" in inputs:
-            missing_BF = inputs["is_missing"].numpy() > 0
-            parts.append(np.where(missing_BF, np.nan, inputs["numbers"].numpy()))
+        for key, missing_key in [("numbers", "is_missing"), *keys]:
+            if key in inputs:
+                missing = inputs[missing_key].numpy() > 0
+                values = np.where(missing, np.nan, inputs[key].numpy())
+                parts.append(values.reshape(len(values), -1))
         if "category_ids" in inputs:
             ids_BF = inputs["category_ids"].numpy()
             parts.append(np.where(ids_BF < _MAX_CODES, ids_BF, _UNKNOWN_ID).astype(np.float32))

@@ -44,12 +44,14 @@ def curated_schema(data: DataConfig) -> schema_pb2.Schema:
 
 def _add_columns(schema: schema_pb2.Schema, table: config.TableFeature) -> None:
     for name, column in table.columns.items():
-        kind = schema_pb2.FLOAT if column.kind == "number" else schema_pb2.BYTES
+        kind = schema_pb2.BYTES if column.kind == "category" else schema_pb2.FLOAT
         feature = schema.feature.add(name=name, type=kind)
         # A column that is empty everywhere is no column.
         feature.presence.min_count = 1
         feature.value_count.min = 0
         feature.value_count.max = 1
+        if isinstance(column, config.SequenceColumn):
+            feature.value_count.max = column.length * column.channels
 
 
 def _add_label(schema: schema_pb2.Schema, label: config.LabelFeature) -> None:

@@ -23,7 +23,7 @@ from components.ingest.features.config import (
     SeriesFeature,
 )
 from components.transform import raw, words
-from components.transform.fitted import AnyFitted, FittedTable, FittedText
+from components.transform.fitted import AnyFitted, FittedTable, FittedText, NumberStatistics
 from models import inputs
 from serving.export import preprocessing, recordings
 
@@ -136,39 +136,52 @@ class ApplyText(tf.Module):
 
 
 class ApplyTable(tf.Module):
-    """Columns to `numbers`, `is_missing` and `category_ids`; see `models.inputs.TableInput`."""
+    """Columns to `numbers`, `category_ids` and the rest that `models.inputs.TableInput` names."""
 
     def __init__(self, fitted: FittedTable):
         super().__init__()
         self.inputs = inputs.TableInput(
             numbers=tuple(fitted.numbers),
             categories={name: len(values) + 2 for name, values in fitted.categories.items()},
+            sequences={
+                name: (found.length, len(found.channels))
+                for name, found in fitted.sequences.items()
+            },
         )
-        self._mean_N = [found.mean for found in fitted.numbers.values()]
-        # A factor, because a division may be optimised into one in one graph and not in another.
-        self._factor_N = [1.0 / found.deviation for found in fitted.numbers.values()]
+        self._numbers = tuple(fitted.numbers.values())
+        self._channels = {name: found.channels for name, found in fitted.sequences.items()}
         self._ids = {name: _id_table(values) for name, values in fitted.categories.items()}
 
     def __call__(self, values: raw.RawValues) -> dict[str, tf.Tensor]:
         """Standardises the numbers and looks up the categories."""
         result = {}
         if self.inputs.numbers:
-            result["numbers"], result["is_missing"] = self._standardise(values)
+            numbers_BN = tf.stack([values[name] for name in self.inputs.numbers], axis=1)
+            result["numbers"], result["is_missing"] = _standardise(numbers_BN, self._numbers)
         if self._ids:
             ids = [self._look_up(name, values[name]) for name in self._ids]
             result["category_ids"] = tf.stack(ids, axis=1)
+        for place, name in enumerate(self._channels):
+            numbers_BTC = tf.reshape(values[name], (-1, *self.inputs.sequences[name]))
+            key, missing_key = self.inputs.sequence_keys(place)
+            result[key], result[missing_key] = _standardise(numbers_BTC, self._channels[name])
         return result
-
-    def _standardise(self, values: raw.RawValues) -> tuple[tf.Tensor, tf.Tensor]:
-        numbers_BN = tf.stack([values[name] for name in self.inputs.numbers], axis=1)
-        is_there_BN = tf.math.is_finite(numbers_BN)
-        standard_BN = (numbers_BN - tf.constant(self._mean_N)) * tf.constant(self._factor_N)
-        standard_BN = tf.where(is_there_BN, standard_BN, 0.0)
-        return standard_BN, tf.cast(~is_there_BN, tf.float32)
 
     def _look_up(self, name: str, values_B: tf.Tensor) -> tf.Tensor:
         ids_B = self._ids[name].lookup(words.valid_utf8(values_B))
         return tf.where(values_B == "", 0, ids_B)
+
+
+def _standardise(
+    numbers: tf.Tensor, statistics: Sequence[NumberStatistics]
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Standardises along the last axis; returns 0 where a number is missing, and where one is."""
+    is_there = tf.math.is_finite(numbers)
+    means = tf.constant([found.mean for found in statistics])
+    # A factor, because a division may be optimised into one in one graph and not in another.
+    factors = tf.constant([1.0 / found.deviation for found in statistics])
+    standard = tf.where(is_there, (numbers - means) * factors, 0.0)
+    return standard, tf.cast(~is_there, tf.float32)
 
 
 def _id_table(values: Sequence[str]) -> tf.lookup.StaticHashTable:

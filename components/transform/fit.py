@@ -14,7 +14,13 @@ import tensorflow as tf
 from components.ingest.config import DataConfig
 from components.ingest.features.config import TEXT_FEATURE, TableFeature, TextFeature
 from components.transform import raw, words
-from components.transform.fitted import AnyFitted, FittedTable, FittedText, NumberStatistics
+from components.transform.fitted import (
+    AnyFitted,
+    FittedSequence,
+    FittedTable,
+    FittedText,
+    NumberStatistics,
+)
 
 # The batches are the same whatever the machine, because sums of floats depend on their order.
 _ROWS_PER_BATCH = 4096
@@ -64,16 +70,32 @@ def _fit_text(batches: Iterable[raw.RawValues], text: TextFeature) -> FittedText
 
 
 def _fit_table(batches: Iterable[raw.RawValues], table: TableFeature) -> FittedTable:
+    channels = {
+        name: [f"{name}[:, {channel}]" for channel in range(column.channels)]
+        for name, column in table.sequences().items()
+    }
     numbers = _Moments(table.numbers())
+    of_channels = {name: _Moments(names) for name, names in channels.items()}
     counts: dict[str, Counts] = {name: collections.Counter() for name in table.categories()}
     for batch in batches:
         numbers.add(batch)
+        for name, names in channels.items():
+            values_VC = tf.reshape(batch[name], (-1, len(names)))
+            of_channels[name].add(dict(zip(names, tf.unstack(values_VC, axis=1), strict=True)))
         for name, seen in counts.items():
             values_B = words.valid_utf8(batch[name])
             _count(tf.boolean_mask(values_B, values_B != ""), seen)
-    _check_values({**numbers.counts(), **{name: len(seen) for name, seen in counts.items()}})
+    in_lists = {name: max(found.counts().values()) for name, found in of_channels.items()}
+    in_names = {name: len(seen) for name, seen in counts.items()}
+    _check_values({**numbers.counts(), **in_lists, **in_names})
     return FittedTable(
         numbers=numbers.statistics(),
+        sequences={
+            name: FittedSequence(
+                length=column.length, channels=tuple(of_channels[name].statistics().values())
+            )
+            for name, column in table.sequences().items()
+        },
         categories={
             name: _most_frequent(counts[name], limit) for name, limit in table.max_values().items()
         },

@@ -27,6 +27,13 @@ class FittedText(StrictConfig):
     words: tuple[str, ...]
 
 
+class FittedSequence(StrictConfig):
+    """Of a column of lists: the steps that each is brought to, and what each channel has."""
+
+    length: Annotated[int, pydantic.Field(gt=0)]
+    channels: tuple[NumberStatistics, ...]
+
+
 class FittedTable(StrictConfig):
     """Of each column, in the recipe's order, what turns its values into numbers or ids.
 
@@ -36,6 +43,7 @@ class FittedTable(StrictConfig):
     kind: Literal["table"] = "table"
     numbers: dict[str, NumberStatistics]
     categories: dict[str, tuple[str, ...]]
+    sequences: dict[str, FittedSequence] = {}
 
 
 AnyFitted = FittedText | FittedTable

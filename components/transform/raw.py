@@ -1,6 +1,6 @@
 """The raw values of an input: as ingested examples hold them, and as clients send them.
 
-Axes: B batch, T steps of the past, C channels.
+Axes: B batch, T steps of the past or of a list, C channels.
 """
 
 import math
@@ -22,12 +22,13 @@ def raw_specs(data: DataConfig) -> dict[str, tf.TensorSpec]:
     """Returns the name, dtype and shape of each raw value of the recipe's input.
 
     An image, a text or a recording is a string (B,). Each column of a table is its own value: a
-    number is float32 (B,), NaN where missing, and a category is a string (B,), empty where missing.
+    number is float32 (B,), NaN where missing, a category is a string (B,), empty where missing, and
+    a list of numbers is float32 (B, T), or (B, T, C) with several channels, NaN where missing.
     The past of a series is float32 (B, T, C), the value first and its covariates after it.
     """
-    shape = _shape(data)
+    shapes = _list_shapes(data)
     return {
-        name: tf.TensorSpec((None, *shape), dtype, name=name)
+        name: tf.TensorSpec((None, *shapes.get(name, _shape(data))), dtype, name=name)
         for name, dtype in _dtypes(data).items()
     }
 
@@ -48,12 +49,20 @@ def raw_values(parsed: Mapping[str, Any], data: DataConfig) -> RawValues:
     """Turns what was parsed by `example_features` into dense values, as `raw_specs` says."""
     if data.table is None:
         return {name: parsed[name] for name in _dtypes(data)}
-    return {name: _dense(parsed[name]) for name in _dtypes(data)}
+    shapes = _list_shapes(data)
+    return {name: _dense(parsed[name], shapes.get(name, ())) for name in _dtypes(data)}
 
 
-def _dense(values: tf.RaggedTensor) -> tf.Tensor:
+def _dense(values: tf.RaggedTensor, shape: tuple[int, ...]) -> tf.Tensor:
+    """Returns values of a shape for each row; what there is too little of is missing."""
     missing = "" if values.dtype == tf.string else math.nan
-    return values.to_tensor(missing, shape=(None, 1))[:, 0]
+    flat_BV = values.to_tensor(missing, shape=(None, math.prod(shape)))
+    return tf.reshape(flat_BV, (-1, *shape))
+
+
+def _list_shapes(data: DataConfig) -> dict[str, tuple[int, ...]]:
+    found = data.table.sequences() if data.table else {}
+    return {name: column.shape for name, column in found.items()}
 
 
 def _dtypes(data: DataConfig) -> dict[str, tf.DType]:
@@ -71,6 +80,6 @@ def _shape(data: DataConfig) -> tuple[int, ...]:
 
 def _column_dtypes(table: TableFeature) -> dict[str, tf.DType]:
     return {
-        name: tf.float32 if column.kind == "number" else tf.string
+        name: tf.string if column.kind == "category" else tf.float32
         for name, column in table.columns.items()
     }

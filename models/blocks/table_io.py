@@ -1,7 +1,9 @@
-"""The beginning of every model of tables: numbers, what is missing of them, and categories.
+"""The beginning of every model of tables: numbers, what is missing of them, categories and lists.
 
-Axes: B batch, N columns of numbers, M columns of categories, F features.
+Axes: B batch, T steps, C channels, N columns of numbers, M columns of categories, F features.
 """
+
+from collections.abc import Callable
 
 import keras
 
@@ -9,9 +11,26 @@ from models import inputs
 from models.blocks.heads import Tensor
 
 _MAX_EMBEDDING_WIDTH = 50
+# From the values of a list and what is missing of them, both (B, T, C), and a prefix for names of
+# layers, to features (B, F).
+Encode = Callable[[Tensor, Tensor, str], Tensor]
 
 
-def table_input(table: inputs.TableInput) -> tuple[dict[str, Tensor], Tensor]:
+def flatten(values_BTC: Tensor, is_missing_BTC: Tensor, name: str) -> Tensor:
+    """Puts all values of a list side by side, and what is missing of them.
+
+    Args:
+        values_BTC: Standardised, 0 where missing.
+        is_missing_BTC: 1 where missing.
+        name: Prefix of the layer's name.
+    """
+    both = keras.layers.Concatenate(name=f"{name}_both")([values_BTC, is_missing_BTC])
+    return keras.layers.Flatten(name=f"{name}_flat")(both)
+
+
+def table_input(
+    table: inputs.TableInput, *, encode: Encode = flatten
+) -> tuple[dict[str, Tensor], Tensor]:
     """Starts a model of a table's rows.
 
     Each category becomes a learned vector, so that similar ones come to lie near each other
@@ -20,6 +39,7 @@ def table_input(table: inputs.TableInput) -> tuple[dict[str, Tensor], Tensor]:
 
     Args:
         table: The columns; at least one.
+        encode: Makes features of a list of numbers.
 
     Returns:
         The inputs by name, and all of them side by side: float features (B, F).
@@ -41,6 +61,10 @@ def table_input(table: inputs.TableInput) -> tuple[dict[str, Tensor], Tensor]:
             # By number: a column's name need not be a valid name for a layer.
             embedding = keras.layers.Embedding(num_ids, width, name=f"category{index + 1}")
             parts.append(embedding(ids_BM[:, index]))
+    for place, shape in enumerate(table.sequences.values()):
+        pair = [keras.Input(shape, name=key) for key in table.sequence_keys(place)]
+        by_name |= zip(table.sequence_keys(place), pair, strict=True)
+        parts.append(encode(pair[0], pair[1], table.sequence_keys(place)[0]))
     features_BF = keras.layers.Concatenate(name="features")(parts) if parts[1:] else parts[0]
     return by_name, features_BF
 
@@ -58,7 +82,7 @@ def embedding_sizes(table: inputs.TableInput) -> list[tuple[int, int]]:
 
 
 def _check_columns(table: inputs.TableInput) -> None:
-    if not table.numbers and not table.categories:
+    if not table.numbers and not table.categories and not table.sequences:
         raise ValueError("A table must have at least one column. Received: none.")
     small = {name: size for name, size in table.categories.items() if size < 2}
     if small:

@@ -38,13 +38,29 @@ def build(
     1084
     """
     window = series_io.start(history_steps=history_steps, num_channels=num_channels, head=head)
-    x_BTF = window.standardised_BTC
-    for index in range(num_blocks(history_steps, tcn.kernel_steps)):
-        x_BTF = _block(x_BTF, tcn, index=index)
+    x_BTF = dilated_stack(window.standardised_BTC, tcn, num_steps=history_steps)
     standardised_BH = keras.layers.Dense(head.num_numbers, dtype="float32", name="standardised")(
         x_BTF[:, -1]
     )
     return series_io.finish("tcn", window, standardised_BH)
+
+
+def dilated_stack(x_BTC: Any, tcn: config.TcnConfig, *, num_steps: int, prefix: str = "") -> Any:
+    """Applies as many blocks as it takes for the last step to see the first.
+
+    Args:
+        x_BTC: Values of `num_steps` steps.
+        tcn: The architecture's settings.
+        num_steps: Steps T, >= 1.
+        prefix: Of the names of all layers, where a model has several such stacks.
+
+    Returns:
+        Features (B, T, F).
+    """
+    x_BTF = x_BTC
+    for index in range(num_blocks(num_steps, tcn.kernel_steps)):
+        x_BTF = _block(x_BTF, tcn, index=index, prefix=prefix)
+    return x_BTF
 
 
 def num_blocks(history_steps: int, kernel_steps: int) -> int:
@@ -61,8 +77,9 @@ def num_blocks(history_steps: int, kernel_steps: int) -> int:
     return count
 
 
-def _block(x_BTF: Any, tcn: config.TcnConfig, *, index: int) -> Any:
+def _block(x_BTF: Any, tcn: config.TcnConfig, *, index: int, prefix: str) -> Any:
     inner_BTF = x_BTF
+    name = f"{prefix}block{index + 1}"
     for part in "ab":
         inner_BTF = keras.layers.Conv1D(
             tcn.num_filters,
@@ -71,12 +88,12 @@ def _block(x_BTF: Any, tcn: config.TcnConfig, *, index: int) -> Any:
             dilation_rate=2**index,
             activation="relu",
             kernel_initializer="he_normal",
-            name=f"block{index + 1}_{part}",
+            name=f"{name}_{part}",
         )(inner_BTF)
         if tcn.dropout_rate > 0:
             inner_BTF = keras.layers.SpatialDropout1D(
-                tcn.dropout_rate, name=f"block{index + 1}_{part}_dropout"
+                tcn.dropout_rate, name=f"{name}_{part}_dropout"
             )(inner_BTF)
     if x_BTF.shape[-1] != tcn.num_filters:
-        x_BTF = keras.layers.Conv1D(tcn.num_filters, 1, name=f"block{index + 1}_shortcut")(x_BTF)
-    return keras.layers.Add(name=f"block{index + 1}_sum")([x_BTF, inner_BTF])
+        x_BTF = keras.layers.Conv1D(tcn.num_filters, 1, name=f"{name}_shortcut")(x_BTF)
+    return keras.layers.Add(name=f"{name}_sum")([x_BTF, inner_BTF])

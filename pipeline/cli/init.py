@@ -114,7 +114,8 @@ def _draft_file(path: pathlib.Path, name: str, answers: Mapping[str, str | None]
         steps = step_survey.find_steps(found, time or table_survey.find_time_column(found))
         if steps is None and (time or value):
             steps = table_parts.only_series(found, time)
-        if steps is not None:
+        has_numbers = any(column.kind == "number" for column in found.columns.values())
+        if steps is not None and (has_numbers or time or value):
             return series.SeriesDraft(
                 found, path, name=name, machine=here, steps=steps, value=value
             )

@@ -8,7 +8,7 @@ import numpy as np
 
 from components.ingest import table_survey
 from components.ingest.errors import DataError
-from components.ingest.sources import columns
+from components.ingest.sources import columns, sequences
 from components.ingest.table_survey import TableSurvey
 from pipeline import toml_text
 from pipeline.drafts import parts, table_parts
@@ -146,11 +146,11 @@ class TableDraft(parts.Draft):
             if name == self._answer:
                 continue
             key = toml_text.dumps({name: 0}).rpartition(" = ")[0]
-            if name in left_out or column.kind not in ("number", "category"):
+            if name in left_out or column.kind not in ("number", "category", "sequence"):
                 why = left_out.get(name) or _LEFT_OUT.get(column.kind, "is of another kind")
                 lines.append(f"# Left out: {key} {why}.")
             else:
-                lines.append(f'{key} = {{ kind = "{column.kind}" }}')
+                lines.append(f"{key} = {{ {self._column(name, column.kind)} }}")
                 num_kept += 1
         if not num_kept:
             raise DataError(
@@ -161,6 +161,13 @@ class TableDraft(parts.Draft):
             + "\n".join(lines)
             + "\n\n"
         )
+
+    def _column(self, name: str, kind: str) -> str:
+        if kind != "sequence":
+            return f'kind = "{kind}"'
+        shape = sequences.shape(name, self._survey.arrays[name])
+        settings = shape.model_dump(exclude_defaults=True)
+        return ", ".join(f"{key} = {toml_text.value(value)}" for key, value in settings.items())
 
     def _splits(self, choices: parts.Choices) -> str:
         by, key = self._ways[choices.split]

@@ -8,14 +8,16 @@ from models.tabular import mlp
 SPECS = {
     "image": inputs.ImageInput(height_px=16, width_px=16, channels=3),
     "text": inputs.TokensInput(vocabulary_size=20, max_tokens=6),
-    "table": inputs.TableInput(numbers=("miles",), categories={"day": 9}),
+    "table": inputs.TableInput(
+        numbers=("miles",), categories={"day": 9}, sequences={"beat": (6, 2)}
+    ),
     "audio": inputs.AudioInput(num_samples=8000, sample_rate_hz=8000),
     "series": inputs.SeriesInput(history_steps=12, num_channels=2),
 }
 INPUT_NAMES = {
     "image": ["image"],
     "text": ["token_ids"],
-    "table": ["category_ids", "is_missing", "numbers"],
+    "table": ["category_ids", "is_missing", "numbers", "sequence1", "sequence1_is_missing"],
     "audio": ["samples"],
     "series": ["history"],
 }

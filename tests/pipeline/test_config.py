@@ -124,10 +124,16 @@ def test_data_needs_one_input_and_one_answer(changes, sentence):
         Recipe.from_dict(_digits(data={key: value for key, value in data.items() if value}))
 
 
-@pytest.mark.parametrize("architecture", ["cnn", "transformer", "tcn"])
+@pytest.mark.parametrize("architecture", ["cnn", "transformer", "dlinear"])
 def test_model_must_read_the_input(architecture):
-    with pytest.raises(ValueError, match=f"reads data.table: mlp. Received: .*'{architecture}'"):
+    message = f"reads data.table: mlp, tcn. Received: .*'{architecture}'"
+    with pytest.raises(ValueError, match=message):
         recipe_files.load("taxi", [f'model={{architecture = "{architecture}"}}'])
+
+
+def test_convolutions_over_a_table_need_a_column_of_lists():
+    with pytest.raises(ValueError, match=r"convolves over lists.*Received: the columns trip_miles"):
+        recipe_files.load("taxi", ['model={architecture = "tcn"}'])
 
 
 def test_task_must_fit_the_data():

@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from pipeline import questions
@@ -82,3 +83,36 @@ def test_a_row_in_a_file_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(questions.PredictionError, match="no text in UTF-8. Received: --row @"):
         _row(f"@{tmp_path}/bytes")
+
+
+LISTS = {
+    "recipe": {
+        "data": {
+            "table": {
+                "columns": {
+                    "beat": {"kind": "sequence", "length": 3, "any_length": True},
+                    "exact": {"kind": "sequence", "length": 2, "channels": 2},
+                }
+            }
+        }
+    },
+    "inputs": {"beat": "float32", "exact": "float32"},
+}
+
+
+def test_a_list_is_padded_where_it_may_be_and_null_is_missing():
+    row = json.dumps({"beat": [1, None], "exact": [[1, 2], [3, None]]})
+    values = questions.make("--row", row, LISTS).values
+    np.testing.assert_array_equal(values["beat"], [1, math.nan, math.nan])
+    np.testing.assert_array_equal(values["exact"], [[1, 2], [3, math.nan]])
+
+
+def test_a_list_that_is_left_out_is_missing_step_by_step():
+    values = questions.make("--row", "{}", LISTS).values
+    assert np.isnan(values["beat"]).tolist() == [True] * 3
+    assert np.isnan(values["exact"]).tolist() == [[True] * 2] * 2
+
+
+def test_a_number_for_a_list_is_refused():
+    with pytest.raises(questions.PredictionError, match=r"'beat' holds lists of 3 steps.*: 5"):
+        questions.make("--row", '{"beat": 5}', LISTS)

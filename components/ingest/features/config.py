@@ -82,7 +82,27 @@ class CategoryColumn(StrictConfig):
     max_values: Annotated[int, pydantic.Field(ge=1)] = 1000
 
 
-Column = Annotated[NumberColumn | CategoryColumn, pydantic.Field(discriminator="kind")]
+class SequenceColumn(StrictConfig):
+    """A column of lists of numbers, each channel standardised as a column of numbers is."""
+
+    kind: Literal["sequence"]
+    # Steps of a list.
+    length: PositiveInt
+    # Numbers of a step: a row holds a list of lists, or all numbers in one list, step by step.
+    channels: PositiveInt = 1
+    # False: a list of another length is a row that cannot be used. True: what is longer is cut off
+    # at its end, and what is shorter is followed by missing steps.
+    any_length: bool = False
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a row's values as a client sends them: (length,), or (length, channels)."""
+        return (self.length,) if self.channels == 1 else (self.length, self.channels)
+
+
+Column = Annotated[
+    NumberColumn | CategoryColumn | SequenceColumn, pydantic.Field(discriminator="kind")
+]
 
 
 class TableFeature(StrictConfig):
@@ -133,6 +153,14 @@ class TableFeature(StrictConfig):
     def categories(self) -> tuple[str, ...]:
         """Returns the names of the columns of names, in the recipe's order."""
         return tuple(name for name, column in self.columns.items() if column.kind == "category")
+
+    def sequences(self) -> dict[str, SequenceColumn]:
+        """Returns the columns of lists of numbers by their names, in the recipe's order."""
+        return {
+            name: column
+            for name, column in self.columns.items()
+            if isinstance(column, SequenceColumn)
+        }
 
     def max_values(self) -> dict[str, int]:
         """Returns how many values are told apart in each column of names, in the same order."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 
-from components.ingest import example, fingerprint, labels
+from components.ingest import example, fingerprint, fingerprint_sequences, labels
 from components.ingest.config import DataConfig
 from components.ingest.errors import RowError
 from components.ingest.features.config import (
@@ -22,7 +22,7 @@ from components.ingest.features.config import (
     TIME_FEATURE,
     TableFeature,
 )
-from components.ingest.sources import columns, encoded
+from components.ingest.sources import columns, encoded, sequences
 from components.ingest.sources.base import ColumnRows, Reject, Row
 
 _FLOAT_BYTES = 4
@@ -135,7 +135,15 @@ class _Block:
             indices_N = codes.indices.fill_null(-1).to_numpy()
             found[name] = Feature((), [entries[i] for i in indices_N.tolist()])
             names_N[name] = names, indices_N
-        return found, fingerprint.table_looks(numbers_N, names_N)
+        lists_N = {}
+        for name, column in table.sequences().items():
+            lists_N[name] = sequences.read(name, self.arrays[name], column, self.problems)
+            found[name] = Feature((), [example.encode_entry(name, row) for row in lists_N[name]])
+            looks_NP = fingerprint_sequences.looks(lists_N[name], column)
+            numbers_N |= zip(
+                fingerprint_sequences.look_names(name, column), looks_NP.T, strict=True
+            )
+        return found, fingerprint.table_looks(numbers_N, names_N, lists_N)
 
     def _texts(self, name: str) -> list[bytes]:
         array = columns.texts(name, self.arrays[name], self.problems)

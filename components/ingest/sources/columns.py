@@ -66,6 +66,11 @@ def used_columns(data: DataConfig) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def list_columns(data: DataConfig) -> set[str]:
+    """Returns the names of those columns of which each row holds a list."""
+    return set(data.table.sequences()) if data.table else set()
+
+
 def check_columns(data: DataConfig, found: Sequence[str], *, where: str, hint: str = "") -> None:
     """Checks that a file has each column that the recipe reads, once.
 

@@ -61,6 +61,8 @@ class ArraysBlock:
             values = values[part]
         if values.ndim == 1:
             return to_arrow(values)
+        if name in columns.list_columns(self.data):
+            return to_lists(values)
         if self.data.audio:
             rate_hz = self.data.audio.sample_rate_hz
             return pyarrow.array([recordings.encode_samples(row, rate_hz) for row in values])
@@ -71,6 +73,14 @@ def with_colours(images: np.ndarray) -> np.ndarray:
     """Returns images (N, H, W, C) without transparency, which training and serving drop too."""
     images_NHWC = images[..., None] if images.ndim == 3 else images
     return images_NHWC[..., :3]
+
+
+def to_lists(values: np.ndarray) -> pyarrow.Array:
+    """Returns an array (N, S) or (N, S, C) of numbers as a column of lists of S * C numbers."""
+    flat = to_arrow(values.reshape(-1))
+    size = values[0].size if len(values) else 0
+    offsets = np.arange(len(values) + 1, dtype=np.int32) * size
+    return pyarrow.ListArray.from_arrays(pyarrow.array(offsets), flat)
 
 
 def to_arrow(values_N: np.ndarray) -> pyarrow.Array:
@@ -161,6 +171,8 @@ def _check_column(
                 f"[-1, 1], or int16, of shape (N, T). Received: {dtype.base}, shape "
                 f"{stream.shape}. Convert it."
             )
+    elif name in columns.list_columns(data):
+        _check_lists(name, stream.uri, shape, data)
     elif isinstance(place.part, int):
         if len(shape) != 1 or place.part >= shape[0]:
             raise DataError(
@@ -174,6 +186,17 @@ def _check_column(
         raise DataError(
             f'Expected the array "{name}" in {stream.uri} to hold one value a row. Received: shape '
             f"{stream.shape}. {cure}"
+        )
+
+
+def _check_lists(name: str, uri: str, shape: tuple[int, ...], data: DataConfig) -> None:
+    column = data.table.sequences()[name]  # type: ignore[union-attr]
+    channels = shape[1] if len(shape) == 2 else column.channels
+    if len(shape) not in (1, 2) or channels != column.channels:
+        raise DataError(
+            f'Expected the array "{name}" in {uri} to hold lists of numbers: (N, S), or (N, S, C) '
+            f"with {column.channels} channels. Received: rows of shape {shape}. Correct the "
+            "column in data.table.columns, or the array."
         )
 
 

@@ -32,12 +32,13 @@ class ColumnsBlock(tfrecord_files.RecordsBlock):
     def read(self, names: Sequence[str]) -> ColumnRows:
         """Returns some columns, classes as their names and samples as WAV files."""
         audio = self.data.audio
-        lists = {audio.source_name} & set(names) if audio else set()
+        samples = {audio.source_name} & set(names) if audio else set()
+        lists = samples | (columns.list_columns(self.data) & set(names))
         found = tfrecord_files.read_columns(self, names, lists=lists)
         arrays = dict(found.arrays)
         for name in self.class_names.keys() & names:
             arrays[name] = _named(arrays[name], self.class_names[name])
-        for name in lists:
+        for name in samples:
             arrays[name] = _recordings(arrays[name], audio)  # type: ignore[arg-type]
         return found._replace(arrays=arrays)
 

@@ -33,8 +33,8 @@ class RecordsBlock:
         return assemble.block_rows(self.data, self.read)
 
     def read(self, names: Sequence[str]) -> ColumnRows:
-        """Returns some columns; a record is rejected if it is damaged or has lists under them."""
-        return read_columns(self, names)
+        """Returns some columns; a record is rejected if it is damaged, or has lists for values."""
+        return read_columns(self, names, lists=columns.list_columns(self.data) & set(names))
 
 
 def read_columns(

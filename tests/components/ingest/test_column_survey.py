@@ -20,7 +20,8 @@ from tests.components.ingest import ingest_factories
         ("when", [f"2026-01-{n % 28 + 1:02}T10:00:00+01:00" for n in range(100)], "time"),
         ("start_timestamp", [1_400_000_000 + 900 * n for n in range(100)], "time"),
         ("trip_time", [60 * n for n in range(100)], "number"),
-        ("tags", [[1, 2]] * 100, "other"),
+        ("beat", [[1, 2]] * 100, "sequence"),
+        ("tags", [["a"]] * 100, "other"),
     ],
 )
 def test_a_column_is_of_the_kind_that_its_name_and_values_say(tmp_path, name, values, kind):
