@@ -1,9 +1,9 @@
-"""A transformer's attention, normalisation and GELU with their gradients written out.
+"""A transformer's products, attention, normalisation and GELU with their gradients written out.
 
 TensorFlow derives these gradients operation by operation, and passes over the activations many more
 times than the formulas need. The mathematics, the layers and what is saved stay Keras' own.
 
-Axes: B batch, T tokens, S tokens that are read, D features, N heads, H features of a head.
+Axes: B batch, T tokens, S tokens that are read, D and F features, N heads, H features of a head.
 """
 
 import math
@@ -19,7 +19,7 @@ _MASKED_SCORE = -1e30
 
 
 def fuse(model: keras.Model) -> int:
-    """Has attention, layer normalisation and GELU of `model` train by the formulas below.
+    """Has what a transformer consists of train by the formulas below.
 
     Args:
         model: A built model. Only float32 operations change: half precision needs the casts that
@@ -54,6 +54,9 @@ def _call_of(operation: keras.Operation) -> Callable[..., Any] | None:
         call = _call_attention
     elif type(operation) is keras.layers.LayerNormalization and operation.axis in (-1, [-1]):
         call = _call_layer_norm if operation.scale and operation.center else None
+    elif type(operation) is keras.layers.Dense and len(operation.output.shape) == 3:
+        is_plain = operation.use_bias and not operation.lora_enabled
+        call = _call_dense if is_plain and operation.quantization_mode is None else None
     elif type(operation) is keras.layers.Activation:
         call = _call_gelu if operation.activation is keras.activations.gelu else None
     return call if call is not None and operation.output.dtype == "float32" else None
@@ -69,14 +72,19 @@ def _call_attention(
 
 def _call_layer_norm(layer: keras.layers.LayerNormalization, inputs: Any) -> tf.Tensor:
     gamma_D, beta_D = tf.convert_to_tensor(layer.gamma), tf.convert_to_tensor(layer.beta)
-    return layer_norm(inputs, layer.epsilon) * gamma_D + beta_D
+    return layer_norm(inputs, gamma_D, beta_D, layer.epsilon)
+
+
+def _call_dense(layer: keras.layers.Dense, inputs: Any, training: bool | None = None) -> tf.Tensor:
+    kernel_DF, bias_F = tf.convert_to_tensor(layer.kernel), tf.convert_to_tensor(layer.bias)
+    return layer.activation(linear(inputs, kernel_DF, bias_F))
 
 
 def _call_gelu(layer: keras.layers.Activation, inputs: Any) -> tf.Tensor:
     return gelu(inputs)
 
 
-_CALLS = (_call_attention, _call_layer_norm, _call_gelu)
+_CALLS = (_call_attention, _call_dense, _call_gelu, _call_layer_norm)
 
 
 @tf.custom_gradient
@@ -126,11 +134,39 @@ def attend(
     return output_BTNH, gradient
 
 
-def layer_norm(x_BTD: tf.Tensor, epsilon: float) -> tf.Tensor:
+@tf.custom_gradient
+def linear(x_BTD: tf.Tensor, kernel_DF: tf.Tensor, bias_F: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
+    """The product with a matrix, and a bias.
+
+    Args:
+        x_BTD: Features.
+        kernel_DF: The matrix.
+        bias_F: Added to each token.
+
+    Returns:
+        Features (B, T, F), and the function of their gradient.
+    """
+    x_MD = tf.reshape(x_BTD, (-1, x_BTD.shape[-1]))
+    y_MF = tf.nn.bias_add(tf.matmul(x_MD, kernel_DF), bias_F)
+
+    def gradient(upstream_BTF: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        upstream_MF = tf.reshape(upstream_BTF, (-1, kernel_DF.shape[1]))
+        x_grad_MD = tf.matmul(upstream_MF, kernel_DF, transpose_b=True)
+        kernel_grad_DF = tf.matmul(x_MD, upstream_MF, transpose_a=True)
+        return tf.reshape(x_grad_MD, tf.shape(x_BTD)), kernel_grad_DF, _column_sums(upstream_MF)
+
+    return tf.reshape(y_MF, (*_leading(x_BTD), kernel_DF.shape[1])), gradient
+
+
+def layer_norm(
+    x_BTD: tf.Tensor, gamma_D: tf.Tensor, beta_D: tf.Tensor, epsilon: float
+) -> tf.Tensor:
     """Gives each token's features mean 0 and variance 1 (https://arxiv.org/abs/1607.06450).
 
     Args:
         x_BTD: Features.
+        gamma_D: What they are then multiplied by.
+        beta_D: What is then added.
         epsilon: Added to the variance.
 
     Returns:
@@ -138,20 +174,37 @@ def layer_norm(x_BTD: tf.Tensor, epsilon: float) -> tf.Tensor:
     """
 
     @tf.custom_gradient
-    def normalise(x_BTD: tf.Tensor) -> tuple[tf.Tensor, Gradient]:
+    def normalise(
+        x_BTD: tf.Tensor, gamma_D: tf.Tensor, beta_D: tf.Tensor
+    ) -> tuple[tf.Tensor, Gradient]:
         centred_BTD = x_BTD - tf.reduce_mean(x_BTD, axis=-1, keepdims=True)
         variance_BT1 = tf.reduce_mean(tf.square(centred_BTD), axis=-1, keepdims=True)
         inverse_BT1 = tf.math.rsqrt(variance_BT1 + epsilon)
         normal_BTD = centred_BTD * inverse_BT1
 
-        def gradient(upstream_BTD: tf.Tensor) -> tf.Tensor:
-            mean_BT1 = tf.reduce_mean(upstream_BTD, axis=-1, keepdims=True)
-            slope_BT1 = tf.reduce_mean(upstream_BTD * normal_BTD, axis=-1, keepdims=True)
-            return (upstream_BTD - mean_BT1 - normal_BTD * slope_BT1) * inverse_BT1
+        def gradient(upstream_BTD: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            normal_grad_BTD = upstream_BTD * gamma_D
+            mean_BT1 = tf.reduce_mean(normal_grad_BTD, axis=-1, keepdims=True)
+            slope_BT1 = tf.reduce_mean(normal_grad_BTD * normal_BTD, axis=-1, keepdims=True)
+            x_grad_BTD = (normal_grad_BTD - mean_BT1 - normal_BTD * slope_BT1) * inverse_BT1
+            flat = (-1, x_BTD.shape[-1])
+            gamma_grad_D = _column_sums(tf.reshape(upstream_BTD * normal_BTD, flat))
+            return x_grad_BTD, gamma_grad_D, _column_sums(tf.reshape(upstream_BTD, flat))
 
-        return normal_BTD, gradient
+        return normal_BTD * gamma_D + beta_D, gradient
 
-    return normalise(x_BTD)
+    return normalise(x_BTD, gamma_D, beta_D)
+
+
+def _column_sums(values_MF: tf.Tensor) -> tf.Tensor:
+    # As a product: sums over a long first axis take TensorFlow and XLA three times as long.
+    ones_1M = tf.ones((1, tf.shape(values_MF)[0]), values_MF.dtype)
+    return tf.reshape(tf.matmul(ones_1M, values_MF), (-1,))
+
+
+def _leading(x_BTD: tf.Tensor) -> list[Any]:
+    lengths = tf.shape(x_BTD)
+    return [lengths[axis] if n is None else n for axis, n in enumerate(x_BTD.shape[:-1])]
 
 
 @tf.custom_gradient

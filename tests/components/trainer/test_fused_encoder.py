@@ -54,7 +54,24 @@ def test_attention_and_its_gradients_are_keras_own(mask_B11T):
 def test_layer_norm_and_its_gradient_are_keras_own():
     layer = keras.layers.LayerNormalization(epsilon=1e-5)
     layer.build((None, None, 6))
-    _assert_equal(lambda x: fused_encoder.layer_norm(x, 1e-5), layer, *_arrays((3, 5, 6)))
+
+    def expected(x, gamma, beta):
+        return layer.stateless_call([gamma, beta], [], x)[0]
+
+    def received(x, gamma, beta):
+        return fused_encoder.layer_norm(x, gamma, beta, 1e-5)
+
+    _assert_equal(received, expected, *_arrays((3, 5, 6), (6,), (6,)))
+
+
+def test_linear_and_its_gradients_are_keras_own():
+    layer = keras.layers.Dense(4)
+    layer.build((None, None, 6))
+
+    def expected(x, kernel, bias):
+        return layer.stateless_call([kernel, bias], [], x)[0]
+
+    _assert_equal(fused_encoder.linear, expected, *_arrays((3, 5, 6), (6, 4), (4,)))
 
 
 def test_gelu_is_the_formula_and_its_gradient_keras_own():
@@ -76,10 +93,10 @@ def _transformer():
 
 def test_whole_transformer_has_the_same_logits_and_gradients():
     plain, fused = _transformer(), _transformer()
-    # Attention, GELU and two norms in each of two layers, and the last norm.
-    assert fused_encoder.fuse(fused) == 9
+    # Attention, four products, GELU and two norms in each of two layers, and the last norm.
+    assert fused_encoder.fuse(fused) == 17
     token_ids_BT = np.array([[5, 9, 3, 0, 0, 0], [1, 2, 3, 4, 5, 6]], "int32")
-    assert fused_encoder.fuse(plain) == 9
+    assert fused_encoder.fuse(plain) == 17
     fused_encoder.restore(plain)
     losses, gradients = [], []
     for model in (plain, fused):
@@ -109,7 +126,7 @@ def test_restored_model_calls_kerass_own_operations():
     fused_encoder.fuse(model)
     changed = [operation for operation in model.operations if "call" in operation.__dict__]
     fused_encoder.restore(model)
-    assert len(changed) == 9
+    assert len(changed) == 17
     assert not any("call" in operation.__dict__ for operation in model.operations)
 
 
