@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 _ROOT = Path(__file__).parents[2]
+# Tests of a file share what they set up. A process with TensorFlow needs up to 3 GiB, hence four.
+_PARALLEL = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
 
 
 @click.command(
@@ -17,6 +19,9 @@ _ROOT = Path(__file__).parents[2]
 @click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
 def command(pytest_arguments: tuple[str, ...]) -> None:
     """Run Kerasline's own tests; arguments go to pytest, paths are from the repository's root.
+
+    Without arguments the tests run on all processors, on four at most; with them in one process,
+    unless pytest-xdist's `-n` is among them.
 
     \b
     Example:
@@ -32,5 +37,6 @@ def command(pytest_arguments: tuple[str, ...]) -> None:
     os.chdir(_ROOT)
     # The launcher's word for itself, which the tests must not find in what they print.
     os.environ.pop("KERASLINE_PROGRAM", None)
+    pytest_arguments = pytest_arguments or _PARALLEL
     arguments = [sys.executable, "-P", "-m", "pytest", *pytest_arguments]
     os.execv(sys.executable, arguments)
