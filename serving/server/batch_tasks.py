@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import itertools
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -118,13 +119,13 @@ class Deadlines:
     def __init__(self) -> None:
         self._tasks: set[Task] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._earliest = math.inf  # What the timer is set for.
 
     def add(self, task: Task) -> None:
         """Watches a task."""
         self._tasks.add(task)
-        rings_at = task.loop.time() + task.deadline - time.monotonic()
-        if self._timer is None or rings_at < self._timer.when():
-            self._set(task.loop, rings_at)
+        if self._timer is None or task.deadline < self._earliest:
+            self._set(task.loop, task.deadline)
 
     def discard(self, task: Task) -> None:
         """Forgets a task that has its answer."""
@@ -134,10 +135,11 @@ class Deadlines:
             self._timer.cancel()
             self._timer = None
 
-    def _set(self, loop: asyncio.AbstractEventLoop, rings_at: float) -> None:
+    def _set(self, loop: asyncio.AbstractEventLoop, deadline: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_at(rings_at, self._ring, loop)
+        self._earliest = deadline
+        self._timer = loop.call_later(deadline - time.monotonic(), self._ring, loop)
 
     def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
@@ -147,4 +149,4 @@ class Deadlines:
                 task.expire()
         waiting = [task.deadline for task in self._tasks if not task.future.done()]
         if waiting:
-            self._set(loop, loop.time() + min(waiting) - now)
+            self._set(loop, min(waiting))

@@ -28,6 +28,8 @@ class NumberReader:
 
     def __init__(self) -> None:
         self._shapes: dict[bytes, tuple[int, ...]] = {}
+        # What was read last is compared first: a pattern takes longer to hash.
+        self._last: tuple[bytes | None, tuple[int, ...] | None] = (None, None)
 
     def read(self, body: bytes) -> tuple[list[int | float], tuple[int, ...]] | None:
         """Returns the numbers of a body and their shape; None where only the careful way can tell.
@@ -39,8 +41,13 @@ class NumberReader:
         """
         values = _values(body)
         pattern = None if values is None else _pattern(values)
-        shape = None if pattern is None else self._shapes.get(pattern)
-        if values is None or shape is None:
+        if values is None or pattern is None:
+            return None
+        last_pattern, shape = self._last
+        if pattern != last_pattern:
+            shape = self._shapes.get(pattern)
+            self._last = pattern, shape
+        if shape is None:
             return None
         try:
             numbers = orjson.loads(b"[%b]" % values.translate(None, b"[]"))
@@ -57,6 +64,7 @@ class NumberReader:
         if len(self._shapes) >= _MAX_PATTERNS:
             self._shapes.pop(next(iter(self._shapes)))
         self._shapes[pattern] = array.shape
+        self._last = pattern, array.shape
 
 
 def _values(body: bytes) -> bytes | None:

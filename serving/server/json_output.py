@@ -13,6 +13,8 @@ from tensorflow_serving.apis import classification_pb2, regression_pb2
 from serving.server import errors
 
 _INDENT = "    "
+# Of fewer numbers it is quicker to write each twice than to sift them.
+_MIN_SIFTED_VALUES = 64
 
 
 def error_body(message: str) -> bytes:
@@ -202,16 +204,30 @@ def _write_text(value: bytes) -> str:
 
 
 def _format_floats(values: np.ndarray) -> list[str]:
-    numbers = tuple(values.tolist())
-    short = ("%.6g " * len(numbers) % numbers).split()
-    # Six digits are kept only where they read back as the same value.
-    exact = np.array(list(map(float, short)), values.dtype) == values
+    numbers = values.tolist()
     digits = 9 if values.dtype.itemsize <= 4 else 17
-    texts = (f"%.{digits}g " * len(numbers) % numbers).split()
-    if exact.any():
-        chosen = zip(short, texts, exact.tolist(), strict=True)
-        texts = [few if same else many for few, many, same in chosen]
+    texts = (f"%.{digits}g " * len(numbers) % tuple(numbers)).split()
+    # Six digits are kept only where they read back as the same value.
+    indices = _perhaps_short(values)
+    short = ("%.6g " * len(indices) % tuple([numbers[index] for index in indices])).split()
+    exact = np.array(list(map(float, short)), values.dtype) == values[indices]
+    for index, text, is_exact in zip(indices, short, exact.tolist(), strict=True):
+        if is_exact:
+            texts[index] = text
     return [text if "." in text or "e" in text else _finish(text) for text in texts]
+
+
+def _perhaps_short(values: np.ndarray) -> list[int]:
+    """Returns where six digits may do: there, and nowhere else, it is worth to write them."""
+    if len(values) < _MIN_SIFTED_VALUES:
+        return list(range(len(values)))
+    with np.errstate(all="ignore"):
+        wide = values.astype(np.float64)
+        scale = 10.0 ** (5 - np.floor(np.log10(np.abs(wide))))
+        rounded = np.rint(wide * scale) / scale
+        # A NaN, such as of 0 or of infinity, is not greater, and is looked at.
+        is_long = np.abs(rounded - wide) > 2.0 * np.spacing(np.abs(values))
+    return np.flatnonzero(~is_long).tolist()
 
 
 def _finish(text: str) -> str:

@@ -19,6 +19,19 @@ def test_every_float64_reads_back_exactly(value):
     assert float(json_output.format_float(np.float64(value))) == value
 
 
+def test_many_floats_are_written_as_each_alone():
+    source = np.random.default_rng(1)
+    decimals = source.integers(-(10**7), 10**7, 500) / 10.0 ** source.integers(0, 12, 500)
+    any_bits = source.integers(0, 2**32, 500, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    special = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-45, 1.17e-38, 3.4e38, 999999.5, 1 / 3]
+    for values in (np.float32([*decimals, *any_bits, *special]), np.array([*decimals, *special])):
+        written = json.loads(json_output.predictions({"y": values}), parse_float=str)
+        assert len(values) > json_output._MIN_SIFTED_VALUES
+        alone = [json_output.format_float(value) for value in values]
+        texts = [each if isinstance(each, str) else f"{each:g}" for each in written["predictions"]]
+        assert [text.replace("nan", "NaN").replace("inf", "Infinity") for text in texts] == alone
+
+
 @given(st.text())
 def test_error_is_json_whatever_its_text(text):
     cleaned = text.encode(errors="replace").decode()
