@@ -20,7 +20,7 @@ def curated_schema(data: DataConfig) -> schema_pb2.Schema:
         data: The recipe's data; valid labels are `0` to `len(data.class_names) - 1`.
 
     >>> label = config.LabelFeature(class_names=("cat", "dog"))
-    >>> source = {"kind": "jsonl", "path": "pets.jsonl"}
+    >>> source = {"kind": "jsonl", "path": "~/pets.jsonl"}
     >>> data = DataConfig.from_dict({"source": source, "text": {}, "label": label.to_dict()})
     >>> [(feature.name, feature.int_domain.max) for feature in curated_schema(data).feature]
     [('text', 0), ('label', 1)]
