@@ -25,7 +25,7 @@ def number_rows(count):
 def ingest_from(source, cache_dir):
     data = DataConfig.from_dict(
         {
-            "source": {"kind": "sklearn", "name": "digits"},
+            "source": {"kind": "csv", "path": "~/t.csv"},
             "table": {"columns": {"size": {"kind": "number"}}},
             "target": {"source_name": "target"},
             "splits": {"validation_share": 0.25, "test_share": 0.25},
