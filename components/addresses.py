@@ -17,6 +17,9 @@ _GCS_EMULATOR = "STORAGE_EMULATOR_HOST"
 # Without a limit, pyarrow tries for a quarter of an hour to find credentials where there are none.
 _QUICK_RETRY_SECS, _PATIENT_RETRY_SECS = 3, 60
 _CURE = "Check the name, the network and the credentials that the environment gives."
+# How Hadoop's client begins to list every place in which it looked for a library.
+_LIBRARY_SEARCH = " dlopen("
+_LIBRARY_CURE = "Install Java and Hadoop, and set JAVA_HOME and HADOOP_HOME to their folders."
 
 
 class AddressError(ValueError):
@@ -102,5 +105,7 @@ def unreachable(task: str, error: Exception) -> AddressError:
         error: What the file system said.
     """
     # Google's client appends its settings to what went wrong.
-    said = str(error).partition(" error_info=")[0].replace("google::cloud::Status", "").split()
-    return AddressError(f"Expected {task}, but: {' '.join(said).removesuffix('.')}. {_CURE}")
+    said = str(error).partition(" error_info=")[0].replace("google::cloud::Status(", "")
+    found, search, _ = " ".join(said.split()).partition(_LIBRARY_SEARCH)
+    cure = _LIBRARY_CURE if search else _CURE
+    return AddressError(f"Expected {task}, but: {found.removesuffix('.')}. {cure}")

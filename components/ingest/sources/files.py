@@ -50,7 +50,7 @@ class SourceFile(NamedTuple):
         info = self._info()
         if info.mtime_ns is None:
             with self.open_random() as file:
-                return f"{info.size} {hashlib.sha256(file.read()).hexdigest()}"
+                return f"{info.size} {hashlib.file_digest(file, 'sha256').hexdigest()}"
         return f"{info.size} {info.mtime_ns}"
 
     def _info(self) -> pyarrow.fs.FileInfo:
